@@ -18,8 +18,8 @@ from bench.store import ME
 from maestro.operations import projects
 from maestro.server.app import Server
 from maestro.store.layout import SOCKET
-from maestro.surfaces.cli import frames
 from maestro.testing.live import LiveServer
+from maestro.wire import frames
 
 CROWD = 5_000
 _WARM = 100

@@ -10,6 +10,7 @@ import os
 
 from maestro import __version__
 from maestro.client import main
+from maestro.wire import frames
 
 _SECONDS_MAX = 30.0
 
@@ -28,35 +29,35 @@ def run_on_server(arguments: list[str], *, path: str, environment: dict[str, str
     sock = main.connect_to_server(path)
     try:
         sock.settimeout(_SECONDS_MAX)
-        _send_frame(sock, b"R", _request_payload(arguments, environment))
+        _send_frame(sock, frames.REQUEST, _request_payload(arguments, environment))
         return _read_answer(sock)
     finally:
         sock.close()
 
 
 def _request_payload(arguments: list[str], environment: dict[str, str]) -> bytes:
-    head = [main.PROTOCOL, b"runner", __version__.encode(), b"000", b"0", b"-"]
+    head = [frames.PROTOCOL.encode(), b"runner", __version__.encode(), b"000", b"0", b"-"]
     head += [os.fsencode(f"{name}={value}") for name, value in environment.items()]
     return b"\0".join(head) + b"\0\0" + b"".join(os.fsencode(argument) + b"\0" for argument in arguments)
 
 
 def _read_answer(sock: _socket.socket) -> CommandAnswer:
-    output = {b"O": b"", b"E": b""}
+    output = {frames.OUT: b"", frames.ERR: b""}
     while True:
         kind, payload = _read_frame(sock)
         if kind in output:
             output[kind] += payload
-        elif kind == b"C":
-            _send_frame(sock, b"C", b"")
-        elif kind == b"X":
-            return CommandAnswer(int(payload), output[b"O"], output[b"E"])
-        elif kind != b"W":
+        elif kind == frames.CONFIRM:
+            _send_frame(sock, frames.CONFIRMED, b"")
+        elif kind == frames.EXIT:
+            return CommandAnswer(int(payload), output[frames.OUT], output[frames.ERR])
+        elif kind != frames.WAITING:
             raise OSError(f"the server sent the frame {kind!r}, which needs a client with a terminal")
 
 
 def _read_frame(sock: _socket.socket) -> tuple[bytes, bytes]:
-    head = _read_bytes(sock, 5)
-    return head[:1], _read_bytes(sock, int.from_bytes(head[1:], "big"))
+    head = _read_bytes(sock, frames.HEAD_BYTES)
+    return head[:1], _read_bytes(sock, frames.payload_bytes(head))
 
 
 def _read_bytes(sock: _socket.socket, size: int) -> bytes:
@@ -71,6 +72,6 @@ def _read_bytes(sock: _socket.socket, size: int) -> bytes:
 
 
 def _send_frame(sock: _socket.socket, kind: bytes, payload: bytes) -> None:
-    view = memoryview(main.encode_frame(kind, payload))
+    view = memoryview(frames.pack_frame(kind, payload))
     while view:
         view = view[sock.send(view) :]

@@ -9,6 +9,7 @@ import _signal  # type: ignore[import-not-found]  # `signal` would load `enum`
 import os
 
 from maestro.client import main
+from maestro.wire import exit_codes
 
 # The longest time that a hook delays an agent. When the server waits for a person, it sends its own time limit.
 SECONDS = 4
@@ -65,7 +66,7 @@ def answer_hook(arguments: list[str], *, give_up_code: int = 0) -> None:
         problem = main.ANSWER_CUT_OFF
     except main.CommandEnded as ended:
         problem = ended.message  # empty if the program has closed its end of the pipe
-        is_unheard = ended.code == main.NO_SERVER
+        is_unheard = ended.code == exit_codes.NO_SERVER
     except KeyboardInterrupt:
         pass
     if problem:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from maestro import __version__
 from maestro.client import main
+from maestro.wire import exit_codes
 
 NO_LISTENER_ERRORS = (FileNotFoundError, NotADirectoryError, ConnectionRefusedError)
 
@@ -24,7 +25,7 @@ def run_local_command(arguments: list[str]) -> int:
     name, *rest = arguments or [""]
     if name not in COMMANDS:
         raise main.CommandEnded(
-            main.FAILED,
+            exit_codes.FAILED,
             f"client {__version__} does not know the local command `{name}`; compare the versions: maestro doctor",
         )
     return COMMANDS[name](rest)
@@ -41,7 +42,7 @@ def run_after_silence(arguments: list[str]) -> int:
     os.environ.pop("MAESTRO_SILENCE", None)
     if arguments and arguments[0] in COMMANDS:
         return run_local_command(arguments)
-    raise main.CommandEnded(main.NO_SERVER, main.ANSWER_CUT_OFF)
+    raise main.CommandEnded(exit_codes.NO_SERVER, main.ANSWER_CUT_OFF)
 
 
 def connect_without_server(arguments: list[str], *, path: str, problem: OSError | None) -> _socket.socket:
@@ -52,7 +53,7 @@ def connect_without_server(arguments: list[str], *, path: str, problem: OSError 
     if main.read_variable("MAESTRO_SERVER_URL"):
         raise SystemExit(run_on_remote_server(arguments))
     if problem is not None and not isinstance(problem, NO_LISTENER_ERRORS):
-        raise main.CommandEnded(main.NO_SERVER, f"cannot reach the server at {path}: {problem.strerror}")
+        raise main.CommandEnded(exit_codes.NO_SERVER, f"cannot reach the server at {path}: {problem.strerror}")
     from maestro.client import server_start
 
     if (sock := server_start.join_server(path)) is not None:
@@ -61,7 +62,7 @@ def connect_without_server(arguments: list[str], *, path: str, problem: OSError 
         # Only the person's own command starts a server: the agent's environment names the socket of its server.
         named = main.read_variable("MAESTRO_SOCKET")
         remedy = "correct or unset MAESTRO_SOCKET" if named else "the person starts a server with: maestro up"
-        raise main.CommandEnded(main.NO_SERVER, f"no server answers at {path}\n{remedy}")
+        raise main.CommandEnded(exit_codes.NO_SERVER, f"no server answers at {path}\n{remedy}")
     if command in ("status", "down"):
         raise SystemExit(report_silent_server(command))
     try:
@@ -80,14 +81,14 @@ def report_silent_server(command: str) -> int:
     pid = server_locks.server_pid(home)
     if pid is None:
         main.write_all(1, os.fsencode(f"no server runs for {home}\n"))
-        return main.NO_SERVER if command == "status" else 0
+        return exit_codes.NO_SERVER if command == "status" else 0
     text = f"the server for {home} (pid {pid}) does not answer\n"
     stopped = server_locks.supervisor_pid(home) or pid
     if command == "down" and stopped:  # 0: the lock file does not name its process
         os.kill(stopped, signal.SIGTERM)
         text = f"{text}Maestro asked the server to stop; to end the server by force: kill -KILL {pid}\n"
     main.write_all(1, os.fsencode(text))
-    return main.NO_SERVER
+    return exit_codes.NO_SERVER
 
 
 def wait_for_server(path: str, problem: OSError) -> _socket.socket:
@@ -97,7 +98,7 @@ def wait_for_server(path: str, problem: OSError) -> _socket.socket:
     if (sock := server_start.join_server(path)) is not None:
         return sock
     raise main.CommandEnded(
-        main.NO_SERVER,
+        exit_codes.NO_SERVER,
         f"no server answers at {path}: {problem.strerror}\nthe person starts a server with: maestro up",
     )
 
@@ -115,7 +116,9 @@ def run_up(arguments: list[str]) -> int:
 
 def run_restore(arguments: list[str]) -> int:
     if any(map(main.read_variable, ("MAESTRO_TOKEN", "MAESTRO_SESSION_ID"))):
-        raise main.CommandEnded(main.NOT_PERMITTED, "only the person restores a backup; a session runs this command")
+        raise main.CommandEnded(
+            exit_codes.NOT_PERMITTED, "only the person restores a backup; a session runs this command"
+        )
     from maestro.client import server_start
 
     return server_start.run_restore(arguments)

@@ -12,16 +12,15 @@ import os
 import sys
 
 from maestro import __version__
+from maestro.wire import exit_codes, frames
 
-PROTOCOL = b"maestro/2"
-PAYLOAD_BYTES_MAX = 1 << 20
 CHUNK_BYTES = 1 << 16
 SOCKET_NAME_BYTES_MAX = 103  # a socket address holds this many bytes on every supported system
 SENT_VARIABLES = {b"NO_COLOR", b"FORCE_COLOR", b"TERM", b"LANG", b"LC_ALL", b"CLAUDECODE"}
 
-FAILED, USAGE, NOT_PERMITTED, NO_SERVER, INTERRUPTED, CLOSED_PIPE = 1, 2, 4, 8, 130, 141
 WAIT_MILLISECONDS_MAX, EXIT_CODE_MAX = 7 * 24 * 3600 * 1000, 255
 ANSWER_CUT_OFF = "the server ended the connection before the answer was complete"
+FRAME_TOO_LARGE = "the server sent a frame longer than 1 MiB; compare the versions: maestro doctor"
 UNKNOWN_FRAME = "the server sent a frame that this client does not understand; compare the versions: maestro doctor"
 
 # After this time without a frame the client loads `select`, to notice when the reader of the output goes away.
@@ -60,7 +59,7 @@ def main() -> None:
     try:
         code = run_command(sys.argv[1:])
     except KeyboardInterrupt:
-        raise SystemExit(INTERRUPTED) from None
+        raise SystemExit(exit_codes.INTERRUPTED) from None
     except CommandEnded as ended:
         if ended.message:
             write_all(2, os.fsencode(f"maestro: {ended.message}\n"))
@@ -178,14 +177,14 @@ def request_payload(arguments: list[str]) -> bytes:
     except OSError:
         directory = b"-"
     terminals = b"".join(b"1" if os.isatty(fd) else b"0" for fd in (0, 1, 2))
-    fields = [PROTOCOL, b"python", __version__.encode(), terminals, terminal_columns(), directory]
+    fields = [frames.PROTOCOL.encode(), b"python", __version__.encode(), terminals, terminal_columns(), directory]
     for name, value in os.environb.items():
         if name.startswith(b"MAESTRO_") or name in SENT_VARIABLES:
             fields.append(name + b"=" + value)
     payload = b"\0".join(fields) + b"\0\0" + b"".join(os.fsencode(argument) + b"\0" for argument in arguments)
-    if len(payload) > PAYLOAD_BYTES_MAX:
+    if len(payload) > frames.PAYLOAD_BYTES_MAX:
         raise CommandEnded(
-            USAGE, "the arguments are longer than 1 MiB; pass long text in a file or on standard input"
+            exit_codes.USAGE, "the arguments are longer than 1 MiB; pass long text in a file or on standard input"
         )
     return payload
 
@@ -201,10 +200,6 @@ def terminal_columns() -> bytes:
         except OSError:
             pass
     return b"0"
-
-
-def encode_frame(kind: bytes, payload: bytes) -> bytes:
-    return kind + len(payload).to_bytes(4, "big") + payload
 
 
 def parse_number(payload: bytes, *, most: int) -> int:
@@ -226,8 +221,8 @@ def write_all(fd: int, data: bytes) -> None:
             if fd == 2:
                 return  # drop diagnostics that cannot be shown
             if isinstance(error, BrokenPipeError):
-                raise CommandEnded(CLOSED_PIPE) from None
-            raise CommandEnded(FAILED, f"cannot write the output: {error.strerror}") from None
+                raise CommandEnded(exit_codes.CLOSED_PIPE) from None
+            raise CommandEnded(exit_codes.FAILED, f"cannot write the output: {error.strerror}") from None
 
 
 class FrameExchange:
@@ -247,36 +242,36 @@ class FrameExchange:
 
     def relay_answer(self, payload: bytes) -> int | None:
         """Send the request and relay the answer. Return the exit code; None if the client must run the command."""
-        self.send_frame(b"R", payload)
+        self.send_frame(frames.REQUEST, payload)
         self.sock.settimeout(SILENCE_SECONDS)
         while True:
             kind, payload = self.next_frame()
             self.is_answered = True
-            if kind == b"O":
+            if kind == frames.OUT:
                 self.waits_until = None
                 self.write_output(payload)
-            elif kind == b"E":
+            elif kind == frames.ERR:
                 self.write_error(payload)
-            elif kind == b"C":
-                self.send_frame(b"C")
-            elif kind == b"W" and payload.isdigit():
+            elif kind == frames.CONFIRM:
+                self.send_frame(frames.CONFIRMED)
+            elif kind == frames.WAITING and payload.isdigit():
                 self.note_wait(parse_number(payload, most=WAIT_MILLISECONDS_MAX))
-            elif kind == b"I":
+            elif kind == frames.STDIN:
                 self.upload, self.upload_name = 0, "standard input"
-            elif kind == b"P" or (kind == b"F" and not payload):
+            elif kind == frames.OPEN or (kind == frames.FILE and not payload):
                 from maestro.client import real_paths
 
                 real_paths.answer_frame(self, kind, payload)
-            elif kind == b"F":
+            elif kind == frames.FILE:
                 self.open_upload(payload)
-            elif kind == b"X" and payload.isdigit():
+            elif kind == frames.EXIT and payload.isdigit():
                 return parse_number(payload, most=EXIT_CODE_MAX)
-            elif kind == b"L":
+            elif kind == frames.LOCAL:
                 self.sock.close()
                 self.handed_over = payload
                 return None
             else:
-                raise CommandEnded(FAILED, UNKNOWN_FRAME)
+                raise CommandEnded(exit_codes.FAILED, UNKNOWN_FRAME)
 
     def write_output(self, data: bytes) -> None:
         write_all(1, data)
@@ -291,13 +286,11 @@ class FrameExchange:
         self.waits_until = time.time() + milliseconds / 1000
 
     def next_frame(self) -> tuple[bytes, bytes]:
-        head = self.read_bytes(5)
-        size = int.from_bytes(head[1:], "big")
-        if size > PAYLOAD_BYTES_MAX:
-            raise CommandEnded(
-                FAILED, "the server sent a frame longer than 1 MiB; compare the versions: maestro doctor"
-            )
-        return head[:1], self.read_bytes(size)
+        head = self.read_bytes(frames.HEAD_BYTES)
+        try:
+            return head[:1], self.read_bytes(frames.payload_bytes(head))
+        except frames.FrameTooLarge:
+            raise CommandEnded(exit_codes.FAILED, FRAME_TOO_LARGE) from None
 
     def read_bytes(self, size: int) -> bytes:
         """Return the next `size` bytes from the server."""
@@ -325,7 +318,7 @@ class FrameExchange:
         if not data and not self.is_answered:
             raise LostBeforeAnswer
         if not data:
-            raise CommandEnded(NO_SERVER, ANSWER_CUT_OFF)
+            raise CommandEnded(exit_codes.NO_SERVER, ANSWER_CUT_OFF)
         return data
 
     def wait_for_server(self, *, is_long: bool = False) -> None:
@@ -352,7 +345,7 @@ class FrameExchange:
 
     def check_reader(self, gone_events: int) -> None:
         if gone_events:
-            raise CommandEnded(CLOSED_PIPE)
+            raise CommandEnded(exit_codes.CLOSED_PIPE)
         self.watches_reader = False  # macOS cannot watch every kind of device, and reports that at once
 
     def open_upload(self, path: bytes) -> None:
@@ -372,7 +365,7 @@ class FrameExchange:
         except OSError as error:
             self.refuse_upload(error)
             return
-        self.outbox = encode_frame(b"D", data)  # `wait` sends the chunk when the server reads
+        self.outbox = frames.pack_frame(frames.DATA, data)  # `wait` sends the chunk when the server reads
         if not data:
             self.close_upload()
 
@@ -382,7 +375,7 @@ class FrameExchange:
     def refuse_upload(self, error: Exception) -> None:
         self.close_upload()
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        self.send_frame(b"N", os.fsencode(f"{reason}: {self.upload_name}"))
+        self.send_frame(frames.NEGATIVE, os.fsencode(f"{reason}: {self.upload_name}"))
 
     def close_upload(self) -> None:
         if self.upload > 2:
@@ -390,7 +383,7 @@ class FrameExchange:
         self.upload = -1
 
     def send_frame(self, kind: bytes, payload: bytes = b"") -> None:
-        self.outbox += encode_frame(kind, payload)
+        self.outbox += frames.pack_frame(kind, payload)
         self.flush_outbox()
 
     def flush_outbox(self) -> None:

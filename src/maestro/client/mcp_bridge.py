@@ -17,6 +17,7 @@ import urllib.parse
 from typing import Any
 
 from maestro.client import main
+from maestro.wire import exit_codes
 
 _ACCEPT = "application/json, text/event-stream"
 _VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
@@ -35,11 +36,11 @@ def run_bridge() -> int:
     parts = urllib.parse.urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise main.CommandEnded(
-            main.USAGE, f"MAESTRO_SERVER_URL is not a server's address: {url!r}\nuse http://host:port"
+            exit_codes.USAGE, f"MAESTRO_SERVER_URL is not a server's address: {url!r}\nuse http://host:port"
         )
     if not main.read_variable("MAESTRO_TOKEN"):
         raise main.CommandEnded(
-            main.USAGE, "set MAESTRO_TOKEN: a server on another machine knows a session by its token"
+            exit_codes.USAGE, "set MAESTRO_TOKEN: a server on another machine knows a session by its token"
         )
     bridge = Bridge(parts, main.read_variable("MAESTRO_TOKEN"))
     for line in sys.stdin.buffer:

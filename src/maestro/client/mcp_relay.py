@@ -16,6 +16,7 @@ import time
 from typing import Any
 
 from maestro.client import local_commands, main
+from maestro.wire import exit_codes, frames
 
 RELAY_COMMAND = "__mcp"  # the command with which the relay introduces itself to the server
 _RECONNECT_SECONDS_MAX = 30.0
@@ -38,7 +39,7 @@ def run_relay(arguments: list[str]) -> int:
     chosen = parser.parse_args(arguments)
     if os.isatty(0):
         raise main.CommandEnded(
-            main.USAGE, "`maestro mcp` serves programs: add it to the MCP servers of a program (docs/mcp.md)"
+            exit_codes.USAGE, "`maestro mcp` serves programs: add it to the MCP servers of a program (docs/mcp.md)"
         )
     if not main.read_variable("MAESTRO_SOCKET") and main.read_variable("MAESTRO_SERVER_URL"):
         from maestro.client import mcp_bridge
@@ -125,7 +126,7 @@ class McpRelay:
         self.is_open = True  # whether the program has not closed its end
         self.ends_at = 0.0
         self.partial_input = b""  # an unfinished line of the program
-        self.inbox = b""
+        self.inbox = frames.FrameBuffer()
         self.partial_output = b""  # an unfinished line of the server
         self.outbox = bytearray()
         self.early_input = bytearray()  # input frames, until the server asks for input
@@ -154,8 +155,8 @@ class McpRelay:
         resent, lines = self.state.lines_to_repeat()
         os.environ["MAESTRO_MCP_RESENT"] = f"[{','.join(resent)}]"
         self.sock.setblocking(False)
-        self.inbox = self.partial_output = b""
-        self.outbox = bytearray(main.encode_frame(b"R", main.request_payload([RELAY_COMMAND])))
+        self.inbox, self.partial_output = frames.FrameBuffer(), b""
+        self.outbox = bytearray(frames.pack_frame(frames.REQUEST, main.request_payload([RELAY_COMMAND])))
         self.early_input.clear()
         self.is_input_wanted = False
         for line in lines:
@@ -252,11 +253,11 @@ class McpRelay:
     def send_line(self, line: bytes) -> None:
         buffer = self.outbox if self.is_input_wanted else self.early_input
         for at in range(0, len(line), main.CHUNK_BYTES):
-            buffer += main.encode_frame(b"D", line[at : at + main.CHUNK_BYTES])
+            buffer += frames.pack_frame(frames.DATA, line[at : at + main.CHUNK_BYTES])
 
     def send_end_of_input(self) -> None:
         buffer = self.outbox if self.is_input_wanted else self.early_input
-        buffer += main.encode_frame(b"D", b"")
+        buffer += frames.pack_frame(frames.DATA, b"")
 
     def flush_outbox(self) -> None:
         assert self.sock is not None
@@ -278,30 +279,29 @@ class McpRelay:
             data = b""
         if not data:
             raise ServerLost
-        self.inbox += data
-        while len(self.inbox) >= 5 and len(self.inbox) >= 5 + (size := int.from_bytes(self.inbox[1:5], "big")):
-            kind, payload = self.inbox[:1], self.inbox[5 : 5 + size]
-            self.inbox = self.inbox[5 + size :]
-            if kind == b"X":
+        self.inbox.add_bytes(data)
+        while (frame := self.inbox.take_frame()) is not None:
+            kind, payload = frame
+            if kind == frames.EXIT:
                 return int(payload)
             self.handle_frame(kind, payload)
         return None
 
     def handle_frame(self, kind: bytes, payload: bytes) -> None:
-        if kind == b"O":
+        if kind == frames.OUT:
             *lines, self.partial_output = (self.partial_output + payload).split(b"\n")
             for line in lines:
                 if self.state.record_received(line):
                     main.write_all(1, line + b"\n")
-        elif kind == b"E":
+        elif kind == frames.ERR:
             main.write_all(2, payload)
-        elif kind == b"I":
+        elif kind == frames.STDIN:
             self.is_input_wanted = True
             self.pause = _PAUSE_SECONDS
             self.outbox += self.early_input
             self.early_input.clear()
-        elif kind == b"C":
-            self.outbox += main.encode_frame(b"C", b"")
+        elif kind == frames.CONFIRM:
+            self.outbox += frames.pack_frame(frames.CONFIRMED)
 
 
 def _decode_message(line: bytes) -> dict[str, Any]:

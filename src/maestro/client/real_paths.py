@@ -9,6 +9,8 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from maestro.wire import frames
+
 if TYPE_CHECKING:
     from maestro.client.main import FrameExchange
 
@@ -18,7 +20,7 @@ _PATH_BYTES_MAX = 1024
 
 def answer_frame(exchange: FrameExchange, kind: bytes, path: bytes) -> None:
     """Answer the server's `P` with a file's real path, and a later empty `F` with the content of that open file."""
-    if kind == b"P":
+    if kind == frames.OPEN:
         _send_real_path(exchange, path)
         return
     exchange.upload, exchange.announced_file = exchange.announced_file, -1
@@ -37,8 +39,8 @@ def _send_real_path(exchange: FrameExchange, path: bytes) -> None:
         exchange.refuse_upload(error)
         return
     exchange.announced_file, exchange.upload = exchange.upload, -1
-    exchange.send_frame(b"D", name)
-    exchange.send_frame(b"D")
+    exchange.send_frame(frames.DATA, name)
+    exchange.send_frame(frames.DATA)
 
 
 def real_path(fd: int, path: bytes) -> bytes:

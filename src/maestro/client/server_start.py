@@ -21,6 +21,7 @@ from typing import NamedTuple, NoReturn
 
 from maestro.client import call, main, server_locks
 from maestro.system import private_home
+from maestro.wire import exit_codes
 
 START_SECONDS_MAX = 15.0
 RETRY_SECONDS = 0.02
@@ -107,7 +108,7 @@ def require_person() -> None:
     """Refuse to start a server for an agent: the server would have the agent's environment."""
     if mark := agent_mark():
         raise main.CommandEnded(
-            main.NO_SERVER,
+            exit_codes.NO_SERVER,
             f"only the person starts the server, and {mark} marks an agent's environment\n"
             "the person starts the server in another terminal: maestro up",
         )
@@ -185,7 +186,7 @@ def run_in_foreground(*options: str) -> int:
     os.close(ready)
     if line != "ready":
         main.write_all(2, b"maestro: another command is starting the server\n" if line == "busy" else b"")
-        return main.FAILED
+        return exit_codes.FAILED
     with (directory / server_locks.SUPERVISOR).open("rb") as lock:
         fcntl.flock(lock, fcntl.LOCK_SH)  # wait until the supervisor releases the lock
     return 0
@@ -196,11 +197,11 @@ def make_home() -> Path:
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise main.CommandEnded(main.NO_SERVER, f"cannot make the data directory: {error}") from None
+        raise main.CommandEnded(exit_codes.NO_SERVER, f"cannot make the data directory: {error}") from None
     try:
         private_home.require_private(directory)
     except private_home.NotPrivate as error:
-        raise main.CommandEnded(main.NO_SERVER, f"{error.message}\n{error.hint}") from None
+        raise main.CommandEnded(exit_codes.NO_SERVER, f"{error.message}\n{error.hint}") from None
     return directory
 
 
@@ -217,12 +218,12 @@ def start_server(path: str, *options: str) -> tuple[int | None, _socket.socket]:
             logged = output.tell()
             _, ready = launch_process(program_command("supervisor", directory, *options), output=output.fileno())
     except OSError as error:
-        raise main.CommandEnded(main.NO_SERVER, f"cannot start the server: {error}") from None
+        raise main.CommandEnded(exit_codes.NO_SERVER, f"cannot start the server: {error}") from None
     started = read_start_report(ready, until=until)
     os.close(ready)
     if started.line not in ("ready", "busy"):
         why = start_failure(started.line, log, since=logged)
-        raise main.CommandEnded(main.NO_SERVER, f"the server did not start: {why}")
+        raise main.CommandEnded(exit_codes.NO_SERVER, f"the server did not start: {why}")
     return (started.pid if started.line == "ready" else None), connect_until(path, until=until)
 
 
@@ -304,5 +305,7 @@ def connect_until(path: str, *, until: float) -> _socket.socket:
             return main.connect_to_server(path)
         except OSError as error:
             if time.monotonic() > until:
-                raise main.CommandEnded(main.NO_SERVER, f"no server answers at {path}: {error.strerror}") from None
+                raise main.CommandEnded(
+                    exit_codes.NO_SERVER, f"no server answers at {path}: {error.strerror}"
+                ) from None
         time.sleep(RETRY_SECONDS)

@@ -9,6 +9,7 @@ import os
 import time
 
 from maestro.client import main
+from maestro.wire import exit_codes
 
 _PAUSE_SECONDS = 0.1
 _PAUSE_SECONDS_MAX = 1.0
@@ -32,4 +33,4 @@ def repeat_request(arguments: list[str], path: str, *, until: float) -> int:
             continue
         assert code is not None, "a command that waits does not run on the client's side"
         return code
-    raise main.CommandEnded(main.NO_SERVER, "the server went away and did not come back in time")
+    raise main.CommandEnded(exit_codes.NO_SERVER, "the server went away and did not come back in time")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 # Requests
 body_bytes_max = 24 * 1024 * 1024  # the largest document in base 64
-frame_bytes_max = 1024 * 1024
 stdin_bytes_max = 16 * 1024 * 1024
 http_header_bytes_max = 64 * 1024
 refused_body_read_seconds_max = (

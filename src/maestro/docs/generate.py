@@ -9,7 +9,7 @@ from maestro.domain.callers import Callers
 from maestro.domain.events import EventKind
 from maestro.operations.registry import REGISTRY
 from maestro.store.sqlite.steps import migration_scripts
-from maestro.surfaces.cli import exit_codes
+from maestro.surfaces.cli import error_exit_codes
 from maestro.surfaces.cli.reference import command_reference
 from maestro.surfaces.rest.statuses import status_of
 
@@ -57,7 +57,9 @@ def _errors_page() -> str:
     for code, kind in sorted(errors.errors_by_code().items()):
         retryable = "yes" if kind.retryable else "no"
         meaning = (kind.__doc__ or "").strip()
-        lines.append(f"| `{code}` | {exit_codes.exit_code_of(kind)} | {status_of(kind)} | {retryable} | {meaning} |")
+        lines.append(
+            f"| `{code}` | {error_exit_codes.exit_code_of(kind)} | {status_of(kind)} | {retryable} | {meaning} |"
+        )
     return "\n".join(lines) + "\n"
 
 

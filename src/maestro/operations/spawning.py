@@ -28,6 +28,7 @@ from maestro.operations import fields
 from maestro.operations.base import GET, POST, CommandSyntax, Effect, InProject, Operation, Request
 from maestro.operations.mail_shapes import SentMail
 from maestro.operations.sessions import OneSession
+from maestro.wire import frames
 
 _Argument = Annotated[str, Meta(max_length=limits.command_chars_max, pattern=fields.TEXT)]
 _Text = Annotated[
@@ -134,7 +135,7 @@ class RunnerReport(Request, frozen=True, kw_only=True):
     report: Annotated[
         str,
         Meta(
-            max_length=limits.frame_bytes_max,
+            max_length=frames.PAYLOAD_BYTES_MAX,
             description="A runner's report, as JSON.",
             extra={"label": "JSON"},
         ),

@@ -16,9 +16,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from maestro.wire import frames
+
 SOCKET = "control.sock"
-_HEAD = 5
-_FRAME_BYTES_MAX = 1 << 20
 _BEHIND_BYTES_MAX = 4 << 20  # a peer that is further behind is disconnected
 _FLUSH_SECONDS = 1.0
 _SIDE_MAX = 10_000  # the columns or rows of a terminal, in characters
@@ -39,12 +39,12 @@ class ControlPeer:
         self._sock = sock
         self._selector = selector
         self._on_close = on_close
-        self._in = bytearray()
+        self._received = frames.FrameBuffer()
         self._out = bytearray()
 
     def send_frame(self, kind: bytes, payload: bytes = b"") -> None:
         """Send one frame, as fast as the peer reads. Disconnect a peer that is too far behind."""
-        self._out += kind + len(payload).to_bytes(4, "big") + payload
+        self._out += frames.pack_frame(kind, payload)
         if len(self._out) > _BEHIND_BYTES_MAX:
             self.close()
         else:
@@ -53,7 +53,7 @@ class ControlPeer:
     def send_notice(self) -> None:
         """Send a notice of new output, unless an earlier notice is still unsent."""
         if not self._out:
-            self.send_frame(b"O")
+            self.send_frame(frames.OUT)
 
     def flush_until(self, *, until: float) -> None:
         """Send the unsent frames, if the peer reads them soon."""
@@ -62,7 +62,7 @@ class ControlPeer:
             self._sock.sendall(self._out)
 
     def send_answer(self, **facts: Any) -> None:
-        self.send_frame(b"A", json.dumps(facts).encode())
+        self.send_frame(frames.ANSWER, json.dumps(facts).encode())
 
     def flush_frames(self) -> None:
         try:
@@ -91,20 +91,15 @@ class ControlPeer:
         if not data:
             self.close()
             return
-        self._in += data
+        self._received.add_bytes(data)
         self._take_frames(handle)
 
     def _take_frames(self, handle: Handle) -> None:
-        while len(self._in) >= _HEAD:
-            size = int.from_bytes(self._in[1:_HEAD], "big")
-            if size > _FRAME_BYTES_MAX:
-                self.close()
-                return
-            if len(self._in) < _HEAD + size:
-                return
-            kind, payload = bytes(self._in[:1]), bytes(self._in[_HEAD : _HEAD + size])
-            del self._in[: _HEAD + size]
-            handle(self, kind, payload)
+        try:
+            while (frame := self._received.take_frame()) is not None:
+                handle(self, *frame)
+        except frames.FrameTooLarge:
+            self.close()
 
     def close(self) -> None:
         if self._sock.fileno() >= 0:
@@ -137,14 +132,14 @@ class ControlSocket:
         """Send output to all attached terminals, and a notice to all watching peers."""
         for peer in [peer for peer in self.peers if peer.is_attached or peer.watches]:
             if peer.is_attached:
-                peer.send_frame(b"O", data)
+                peer.send_frame(frames.OUT, data)
             else:
                 peer.send_notice()
 
     def close(self, code: int) -> None:
         ends = time.monotonic() + _FLUSH_SECONDS
         for peer in list(self.peers):
-            peer.send_frame(b"X", b"%d" % code)
+            peer.send_frame(frames.EXIT, b"%d" % code)
         for peer in list(self.peers):
             peer.flush_until(until=ends)
             peer.close()

@@ -13,6 +13,7 @@ from typing import Any
 from maestro.client import call
 from maestro.core import limits
 from maestro.runner.config import RunnerOrder
+from maestro.wire import frames
 from maestro.wire.end_record import EndRecord
 
 SPOOL = "spool.json"
@@ -109,7 +110,7 @@ class ReportSender:
         """Send a report to the server; return True if the server has stored it or will never store it."""
         text = json.dumps(report)
         self._is_stored = False
-        if len(text) > limits.frame_bytes_max - _AROUND_BYTES:
+        if len(text) > frames.PAYLOAD_BYTES_MAX - _AROUND_BYTES:
             return _drop_report(text, f"the report has {len(text)} bytes")
         arguments = ["session", "heartbeat"] if report["kind"] == "beat" else self._report_arguments(text)
         try:

@@ -10,18 +10,18 @@ import signal
 import time
 from typing import Any
 
-from maestro.runner import process_tree
-from maestro.runner import program as agents
+from maestro.runner import process_tree, program
 from maestro.runner.config import TEMPORARY, RunnerOrder
 from maestro.runner.control import ControlPeer, ControlSocket, parse_size
 from maestro.runner.conversation import PipeConversation
-from maestro.runner.identity_file import write_identity as keep_note
+from maestro.runner.identity_file import write_identity
 from maestro.runner.inbox import ProgramInbox
 from maestro.runner.output import SessionOutput
 from maestro.runner.reports import ReportSender
 from maestro.runner.stdin_writer import InputWriter
 from maestro.runner.terminal_client import TerminalClient
 from maestro.runner.websocket_link import WebSocketLink
+from maestro.wire import frames
 
 _SIGNALS = {"int": signal.SIGINT, "term": signal.SIGTERM, "kill": signal.SIGKILL, "hup": signal.SIGHUP}
 _REPORT_SECONDS = 10.0
@@ -44,7 +44,7 @@ class Runner:
         self._inbox: ProgramInbox | None = None
         self._link: WebSocketLink | None = None  # the connection to a program that listens on its own socket
         self._client: TerminalClient | None = None  # the terminal client of such a program
-        self._program: agents.RunningProgram | None = None
+        self._program: program.RunningProgram | None = None
         self._program_started = ""
         self._input: InputWriter | None = None  # the input of the program itself
         self._is_done = False  # the program may end when no terminal is attached, unless it gets new input
@@ -66,20 +66,19 @@ class Runner:
         self._selector.register(woken, selectors.EVENT_READ, lambda handle, events: os.read(woken, 4096))
         try:
             self._start_program()
-        except agents.ProgramNotStarted as problem:
+        except program.ProgramNotStarted as problem:
             return self._report_end({"code": 127, "problem": str(problem)})
         self._handle_events_until_end()
-        return self._report_end(agents.describe_end(self._exit_status()))
+        return self._report_end(program.describe_end(self._exit_status()))
 
     def _start_program(self) -> None:
         if self._order.listens:
             self._prepare_socket_link()
         if self._order.inbox:
             self._inbox = ProgramInbox(self._order)
-        self._program = agents.start_program(self._order, self._write_identity)
-        self._reports.queue_report(
-            "started", pid=self._program.pid, pid_started=self._program_started, runner=os.getpid()
-        )
+        self._program = program.start_program(self._order, self._write_identity)
+        pid, started = self._program.pid, self._program_started
+        self._reports.queue_report("started", pid=pid, pid_started=started, runner=os.getpid())
         self._input = InputWriter(self._program.input, self._selector)
         self._selector.register(self._program.output, selectors.EVENT_READ, self._read_output)
         if self._order.conversation is not None:
@@ -109,7 +108,7 @@ class Runner:
         self._program_started = process_tree.process_start(
             pid
         )  # read the start time now: the program may end at any moment
-        keep_note(self._order.epoch, pid, self._program_started)
+        write_identity(self._order.epoch, pid, self._program_started)
 
     def _handle_events_until_end(self) -> None:
         """Handle all events until the program's own process has ended."""
@@ -211,12 +210,12 @@ class Runner:
     def _handle_frame(self, peer: ControlPeer, kind: bytes, payload: bytes) -> None:
         if kind in b"DZ" and peer.is_read_only:
             return
-        if kind == b"D":
+        if kind == frames.DATA:
             self._write_input(payload)
-        elif kind == b"Z":
+        elif kind == frames.SIZE:
             peer.size = parse_size(payload) or peer.size
             self._fit_terminal()
-        elif kind == b"Q":
+        elif kind == frames.QUERY:
             self._handle_request(peer, payload)
         else:
             peer.close()
@@ -237,14 +236,14 @@ class Runner:
         elif action == "attach":
             peer.is_attached, peer.is_read_only = True, bool(request.get("read_only"))
             peer.send_answer(ok=True, **self._describe_state())
-            peer.send_frame(b"O", self._output.draw_picture())
+            peer.send_frame(frames.OUT, self._output.draw_picture())
         elif action == "watch":
             peer.watches = True
             peer.send_answer(ok=True, **self._describe_state())
         elif action == "write":
             if self._would_lose(data):
                 peer.send_answer(
-                    ok=False, problem=f"The terminal takes lines of at most {agents.LINE_BYTES_MAX} bytes."
+                    ok=False, problem=f"The terminal takes lines of at most {program.LINE_BYTES_MAX} bytes."
                 )
                 return
             self._write_input(data)

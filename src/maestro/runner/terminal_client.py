@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from maestro.runner import program as agents
+from maestro.runner import program
 from maestro.runner.config import RunnerOrder
 from maestro.runner.stdin_writer import InputWriter
 from maestro.tools import placeholders
@@ -40,7 +40,7 @@ class TerminalClient:
         self._selector = selector
         self._show = show
         self._on_leave = on_leave  # called when the person has ended the terminal client
-        self._program: agents.RunningProgram | None = None
+        self._program: program.RunningProgram | None = None
         self._inlet: InputWriter | None = None
         self._command: list[str] = []
         self._size = (order.columns, order.rows)
@@ -103,8 +103,8 @@ class TerminalClient:
             self._order, words=self._command, terminal=True, columns=columns, rows=rows, conversation=None
         )
         try:
-            self._program = agents.start_program(order, lambda pid: None)
-        except agents.ProgramNotStarted as problem:
+            self._program = program.start_program(order, lambda pid: None)
+        except program.ProgramNotStarted as problem:
             self._show(f"! the terminal client cannot start: {problem}\r\n".encode())
             return
         self._started_at = time.monotonic()

@@ -39,7 +39,7 @@ from maestro.services.conversations.push_job import PushJob
 from maestro.services.events import EventLog
 from maestro.services.families import Families
 from maestro.services.hooks.firings import HookFirings
-from maestro.services.hooks.handler import HookHandler as HookDesk
+from maestro.services.hooks.handler import HookHandler
 from maestro.services.hooks.late_hooks_job import LateHookJob
 from maestro.services.hooks.permission_hold import PermissionHolds
 from maestro.services.hooks.self_wait import SelfWaits
@@ -74,8 +74,7 @@ from maestro.services.sessions.views import SessionExplainer
 from maestro.services.sessions.waits import SessionWaits
 from maestro.services.supervision.background_starts import BackgroundStarts
 from maestro.services.supervision.control import ProgramControl
-from maestro.services.supervision.launch import ProgramLauncher
-from maestro.services.supervision.launch import ServerLocation as ServerPlaces
+from maestro.services.supervision.launch import ProgramLauncher, ServerLocation
 from maestro.services.supervision.reconcile import ReconcileJob
 from maestro.services.supervision.runner_reports import RunnerReports
 from maestro.services.supervision.runners import Runners
@@ -91,8 +90,7 @@ from maestro.services.worktrees.lifecycle import SessionWorktrees
 from maestro.services.worktrees.removal import WorktreeRemoval
 from maestro.store.base import Tx
 from maestro.store.blobs import Blobs
-from maestro.store.health import DamageFinding, StorageHealth
-from maestro.store.health import DamageKind as HealthKind
+from maestro.store.health import DamageFinding, DamageKind, StorageHealth
 from maestro.store.layout import BLOBS, DATABASE, SOCKET
 from maestro.store.sqlite import SqliteStore
 from maestro.trackers import registry as known_trackers
@@ -193,7 +191,7 @@ class Server:
         self.session_waits = SessionWaits(self.store, self.hub, self.presence)
         self.ask_waits = AskWaits(self.store, self.hub, self.presence)
         self.runners = Runners(self.home)
-        self.hook_handler = HookDesk(
+        self.hook_handler = HookHandler(
             self.store, PermissionHolds(self.store, self.hub, may_ask=self.quotas.count_ask), SelfWaits(self.runners)
         )
         self.hook_firings = HookFirings(self.store, self.clock)
@@ -201,7 +199,7 @@ class Server:
         self.worktrees = SessionWorktrees(self.store, self.sandboxes)
         self.worktree_removal = WorktreeRemoval(self.store, self.worktrees)
         self.terminals = Terminals(self.store, self.runners)
-        places = ServerPlaces(self.home, str(self.home.absolute() / SOCKET), lambda: self.url)
+        places = ServerLocation(self.home, str(self.home.absolute() / SOCKET), lambda: self.url)
         token_of = self.secrets.session_token
         self.runner_reports = RunnerReports(self.secrets.runner_secret)
         self.launching = ProgramLauncher(
@@ -309,7 +307,7 @@ class Server:
     def _handle_storage_fault(self, fault: errors.StorageFailed) -> None:
         """Stop the server when the data directory is gone. Record damage, and tell the person about the damage."""
         if isinstance(fault, errors.StorageDamaged):
-            finding = DamageFinding(HealthKind.DATABASE, fault.message)
+            finding = DamageFinding(DamageKind.DATABASE, fault.message)
             if self.health.record_finding(finding, at=self.clock.now()):
                 self.background_jobs.nudge_job(StorageCheckJob.name)
         if isinstance(fault, errors.StorageGone) and self.fault is None:

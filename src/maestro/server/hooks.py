@@ -7,7 +7,7 @@ from maestro.server.app import Server
 from maestro.server.http import allowed_hosts
 from maestro.surfaces.cli.channel import Channel
 from maestro.surfaces.cli.commands import TOKEN, Hook
-from maestro.surfaces.cli.frames import Invocation
+from maestro.surfaces.cli.invocation import Invocation
 from maestro.surfaces.hooks.answers import HookAnswers
 from maestro.surfaces.hooks.command import HookCommand
 from maestro.surfaces.hooks.http import HookEndpoint

@@ -30,7 +30,7 @@ from maestro.services.sessions.process_job import ProcessWatchJob
 from maestro.services.sessions.stale_statuses import OldStatusJob
 from maestro.services.supervision.dismissal import DismissalJob
 from maestro.services.supervision.reconcile import ReconcileJob
-from maestro.services.supervision.runners import SESSIONS_FOLDER as RUNNERS
+from maestro.services.supervision.runners import SESSIONS_FOLDER
 from maestro.services.tasks.expired_claims import ClaimExpiryJob
 from maestro.services.trackers.sync_job import TrackerSyncJob
 from maestro.services.worktrees.tidy_job import WorktreeTidyJob
@@ -110,7 +110,7 @@ def _build_jobs(server: Server) -> list[BackgroundJob]:
         EventRetentionJob(store, events_days=config.events_days),
         MailRetentionJob(store, server.mail_search, days=config.mail_days),
         SpaceReleaseJob(store),
-        LogSizeJob(server.home, server.home / RUNNERS, clock=clock),
+        LogSizeJob(server.home, server.home / SESSIONS_FOLDER, clock=clock),
         StorageCheckJob(store, server.health, clock=clock, check=lambda: check_in_subprocess(server.home)),
         StrayBlobJob(store, server.blobs, clock=clock),
         PresenceJob(store, server.presence, clock=clock),
@@ -125,7 +125,7 @@ def _build_jobs(server: Server) -> list[BackgroundJob]:
         ),
         server.recovery_job,
         WorktreeTidyJob(store, server.worktrees, keeps_merged=config.keep_worktrees),
-        TranscriptRetentionJob(store, server.home / RUNNERS, days=config.transcript_days, clock=clock),
+        TranscriptRetentionJob(store, server.home / SESSIONS_FOLDER, days=config.transcript_days, clock=clock),
         UnreadMailJob(store),
         AnswerDeliveryJob(store, server.runners, clock=clock),
         server.late_hooks,

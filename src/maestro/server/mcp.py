@@ -11,7 +11,7 @@ from maestro.server.app import Server
 from maestro.server.http import allowed_hosts
 from maestro.surfaces.cli.channel import PipedChannel
 from maestro.surfaces.cli.commands import Pipe
-from maestro.surfaces.cli.frames import Invocation
+from maestro.surfaces.cli.invocation import Invocation
 from maestro.surfaces.cli.render import answers
 from maestro.surfaces.cli.render.style import View, finish_text
 from maestro.surfaces.mcp.calls import ToolCalls

@@ -8,8 +8,7 @@ from typing import Any
 from maestro.core import ids
 from maestro.domain.asks import Ask, AskKind, AskStatus
 from maestro.domain.members import Member
-from maestro.domain.messages import Message, MessageType, ReceivedMessage, Sender, SenderKind
-from maestro.domain.messages import MessageStatus as MailStatus
+from maestro.domain.messages import Message, MessageStatus, MessageType, ReceivedMessage, Sender, SenderKind
 from maestro.domain.sessions import Session, SessionMode, SessionStatus, StatusSource
 from maestro.domain.tasks import Priority, Task, TaskStatus
 
@@ -152,5 +151,5 @@ def make_message(kind: type[Message] = Message, **fields: Any) -> Any:
         "created_at": _AT,
     }
     if kind is ReceivedMessage:
-        values |= {"box": "ses_1", "status": MailStatus.SENT, "reason": None, "claimed_by": None}
+        values |= {"box": "ses_1", "status": MessageStatus.SENT, "reason": None, "claimed_by": None}
     return kind(**(values | fields))

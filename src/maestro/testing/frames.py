@@ -13,6 +13,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from maestro.wire import frames
+
 PATIENCE_SECONDS = 20.0
 CHUNK_BYTES = 1 << 16
 
@@ -51,15 +53,15 @@ class ScriptedConnection:
         self.stream = sock.makefile("rb")
 
     def send_frame(self, kind: bytes, payload: bytes = b"") -> None:
-        self.sock.sendall(kind + len(payload).to_bytes(4, "big") + payload)
+        self.sock.sendall(frames.pack_frame(kind, payload))
 
     def receive_frame(self) -> tuple[bytes, bytes] | None:
         """Return the client's next frame; None after its disconnect."""
         try:
-            head = self.stream.read(5)
-            if len(head) < 5:
+            head = self.stream.read(frames.HEAD_BYTES)
+            if len(head) < frames.HEAD_BYTES:
                 return None
-            return head[:1], self.stream.read(int.from_bytes(head[1:], "big"))
+            return head[:1], self.stream.read(frames.payload_bytes(head))
         except ConnectionError:
             return None
 

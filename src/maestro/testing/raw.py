@@ -12,17 +12,17 @@ from pathlib import Path
 
 from maestro.client import main
 from maestro.testing.frames import ClientRequest
+from maestro.wire import frames
 
 PATIENCE_SECONDS = 30.0
-_HEAD_BYTES = 5
 
 Frame = tuple[bytes, bytes]
 
 
 def read_frame(sock: socket.socket) -> Frame | None:
     """Return the next frame; None after a disconnect."""
-    head = _read_bytes(sock, _HEAD_BYTES)
-    payload = _read_bytes(sock, int.from_bytes(head[1:], "big")) if head is not None else None
+    head = _read_bytes(sock, frames.HEAD_BYTES)
+    payload = _read_bytes(sock, frames.payload_bytes(head)) if head is not None else None
     return (head[:1], payload) if head is not None and payload is not None else None
 
 
@@ -52,11 +52,11 @@ class RawCommand:
     def __init__(self, path: Path, *arguments: str, environment: Mapping[str, str], directory: str = "-") -> None:
         self.sock = connect_to(path)
         self.out = b""
-        head = [main.PROTOCOL, b"python", b"0", b"000", b"0", os.fsencode(directory)]
+        head = [frames.PROTOCOL.encode(), b"python", b"0", b"000", b"0", os.fsencode(directory)]
         head += [os.fsencode(f"{name}={value}") for name, value in environment.items()]
         request = b"\0".join(head) + b"\0\0" + b"".join(os.fsencode(argument) + b"\0" for argument in arguments)
         try:
-            self.sock.sendall(main.encode_frame(b"R", request))
+            self.sock.sendall(frames.pack_frame(b"R", request))
         except OSError:
             self.close_connection()
             raise
@@ -72,7 +72,7 @@ class RawCommand:
 
     def confirm_output(self) -> None:
         """Confirm that all output is written."""
-        self.sock.sendall(main.encode_frame(b"C", b""))
+        self.sock.sendall(frames.pack_frame(b"C", b""))
 
     def close_connection(self) -> None:
         """Close the connection, as the end of a killed process does."""
@@ -148,7 +148,7 @@ class FrameRelay:
         try:
             self.requests.append(ClientRequest.parse(request[1]))
             number = len(self.requests)
-            server.sendall(main.encode_frame(*request))
+            server.sendall(frames.pack_frame(*request))
             self._start_thread(self._pass_up, client, server)
             self._pass_down(number, server, client)
         finally:
@@ -157,7 +157,7 @@ class FrameRelay:
     def _pass_up(self, client: socket.socket, server: socket.socket) -> None:
         with contextlib.suppress(OSError):
             while (frame := read_frame(client)) is not None:
-                server.sendall(main.encode_frame(*frame))
+                server.sendall(frames.pack_frame(*frame))
         self._close_socket(server)
 
     def _pass_down(self, number: int, server: socket.socket, client: socket.socket) -> None:
@@ -165,7 +165,7 @@ class FrameRelay:
         with contextlib.suppress(OSError):
             while (frame := read_frame(server)) is not None:
                 rest = self.cut_at(number, frame)
-                client.sendall(main.encode_frame(*frame) if rest is None else rest)
+                client.sendall(frames.pack_frame(*frame) if rest is None else rest)
                 with self._frame_seen:
                     self.seen[frame[0]] += 1
                     self._frame_seen.notify_all()

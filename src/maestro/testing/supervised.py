@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from maestro.runner import process_tree
+from maestro.wire import frames
 
 SECONDS_MAX = 30.0
 
@@ -162,12 +163,12 @@ class SupervisedRunner:
 
 def send_request(sock: socket.socket, request: dict[str, Any], kind: bytes = b"Q") -> None:
     payload = json.dumps(request).encode()
-    sock.sendall(kind + len(payload).to_bytes(4, "big") + payload)
+    sock.sendall(frames.pack_frame(kind, payload))
 
 
 def receive_frame(sock: socket.socket) -> tuple[bytes, bytes]:
-    head = _read_bytes(sock, 5)
-    return head[:1], _read_bytes(sock, int.from_bytes(head[1:], "big"))
+    head = _read_bytes(sock, frames.HEAD_BYTES)
+    return head[:1], _read_bytes(sock, frames.payload_bytes(head))
 
 
 def _read_bytes(sock: socket.socket, size: int) -> bytes:

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from maestro.client import main
 from maestro.core import limits
 from maestro.store.layout import SOCKET
 from maestro.testing.raw import RawCommand
+from maestro.wire import frames
 
 SECONDS_MAX = 30.0
 LOOKS_MAX = 400
@@ -105,7 +105,7 @@ def test_right_after_it_has_confirmed(office: Any, worker: Any) -> None:
 
 
 def say(kind: bytes) -> Act:
-    return lambda command: command.sock.sendall(main.encode_frame(kind, b""))
+    return lambda command: command.sock.sendall(frames.pack_frame(kind, b""))
 
 
 @pytest.mark.parametrize("act", [say(b"N"), say(b"D"), say(b"R"), say(b"?")], ids=["N", "D", "R", "nonsense"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from maestro.client import main
+from maestro.wire import frames
 
 FRAME_BYTES_MAX = 1 << 20
 WORDS = (
@@ -25,7 +25,7 @@ def random_frames(chosen: random.Random, token: str) -> bytes:
 
 
 def _request(chosen: random.Random, token: str) -> bytes:
-    head = [main.PROTOCOL, b"python", b"0", b"000", b"0", b"/", b"MAESTRO_TOKEN=" + token.encode()]
+    head = [frames.PROTOCOL.encode(), b"python", b"0", b"000", b"0", b"/", b"MAESTRO_TOKEN=" + token.encode()]
     odd = (
         b"",
         b"\xff",
@@ -46,7 +46,7 @@ def _request(chosen: random.Random, token: str) -> bytes:
     payload = bytearray(b"\0".join(head) + b"\0\0" + b"".join(word + b"\0" for word in words))
     for _ in range(chosen.choice((0, 0, 1, 5))):
         payload[chosen.randrange(len(payload))] = chosen.choice((0, 255, chosen.randrange(256)))
-    return main.encode_frame(b"R", bytes(payload))
+    return frames.pack_frame(b"R", bytes(payload))
 
 
 def _frame(chosen: random.Random) -> bytes:

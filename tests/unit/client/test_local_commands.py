@@ -7,6 +7,7 @@ import pytest
 
 from maestro import __version__
 from maestro.client import local_commands, main
+from maestro.wire import exit_codes
 
 
 @pytest.fixture(autouse=True)
@@ -40,7 +41,7 @@ def test_version(variables, capfd, first, kind):
 def test_an_unknown_local_command(arguments):
     with pytest.raises(main.CommandEnded) as ended:
         local_commands.run_local_command(arguments)
-    assert ended.value.code == main.FAILED
+    assert ended.value.code == exit_codes.FAILED
 
 
 def test_the_demo_gets_its_arguments(variables):
@@ -63,4 +64,4 @@ def test_a_socket_that_may_not_be_used_is_not_a_missing_server(variables):
     with pytest.raises(main.CommandEnded) as ended:
         local_commands.connect_without_server(["x"], path="/p", problem=PermissionError(1, "Operation not permitted"))
     assert ended.value.message == "cannot reach the server at /p: Operation not permitted"
-    assert ended.value.code == main.NO_SERVER
+    assert ended.value.code == exit_codes.NO_SERVER

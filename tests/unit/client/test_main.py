@@ -5,6 +5,7 @@ import sys
 import pytest
 
 from maestro.client import main
+from maestro.wire import exit_codes, frames
 
 
 @pytest.fixture(autouse=True)
@@ -56,8 +57,8 @@ def test_no_argument_and_an_empty_one_differ(arguments, rest):
 
 def test_a_request_that_is_too_long():
     with pytest.raises(main.CommandEnded) as ended:
-        main.request_payload(["x" * main.PAYLOAD_BYTES_MAX])
-    assert ended.value.code == main.USAGE
+        main.request_payload(["x" * frames.PAYLOAD_BYTES_MAX])
+    assert ended.value.code == exit_codes.USAGE
 
 
 @pytest.mark.parametrize(("asked", "width"), [("120", b"120"), ("-1", b"0"), ("wide", b"0"), ("", b"0")])

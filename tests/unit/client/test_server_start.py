@@ -6,6 +6,7 @@ import time
 import pytest
 
 from maestro.client import main, server_start
+from maestro.wire import exit_codes
 
 
 def test_the_callers_own_variables_stay_behind(monkeypatch):
@@ -54,7 +55,7 @@ def test_reasons(tmp_path):
 def test_connecting_ends_at_its_time(tmp_path):
     with pytest.raises(main.CommandEnded) as ended:
         server_start.connect_until(str(tmp_path / "none"), until=time.monotonic())
-    assert ended.value.code == main.NO_SERVER
+    assert ended.value.code == exit_codes.NO_SERVER
 
 
 def test_a_data_directory_that_cannot_be_made(monkeypatch, tmp_path):

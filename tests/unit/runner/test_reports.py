@@ -14,6 +14,7 @@ from maestro.core import limits
 from maestro.runner import reports
 from maestro.runner.config import RunnerOrder
 from maestro.testing.frames import ClientRequest, FrameServer, ScriptedConnection
+from maestro.wire import frames
 
 Answers = Callable[[dict[str, Any]], int]
 
@@ -44,7 +45,7 @@ def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_one_that_no_frame_holds_is_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with reporting(tmp_path, lambda told: 0) as (told, taken):
-        told.queue_report("asked", text="x" * limits.frame_bytes_max)
+        told.queue_report("asked", text="x" * frames.PAYLOAD_BYTES_MAX)
         told.queue_report("exited")
         told.close(seconds=10)
         assert taken == ["exited"]

@@ -90,7 +90,7 @@ def test_it_is_started_once_there_is_something_to_join(stand: Stand) -> None:
     stand.until(lambda: b"joined thread-1 33 101" in stand.shown)
     assert front.is_running
     front.join_conversation("thread-1")  # said again and again
-    front.write(b"hello\r")
+    front.write_input(b"hello\r")
     stand.until(lambda: b"heard hello" in stand.shown)
     assert stand.shown.count(b"joined") == 1
     assert stand.leaves == 0

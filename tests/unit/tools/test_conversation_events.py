@@ -11,13 +11,14 @@ from maestro.core import limits
 from maestro.services.conversations import reported_events
 from maestro.services.supervision import runner_reports
 from maestro.tools.conversation_events import AskOpened, TurnEnded, Usage, encode_event
+from maestro.wire import frames
 
 HALF = "\ud83d"  # a program may cut a character in two, which JSON can tell
 
 
 def reported(happening: AskOpened | TurnEnded) -> object:
     told = json.dumps({**encode_event(happening), "n": 1, "epoch": 1})
-    assert len(told) < limits.frame_bytes_max - 4_096
+    assert len(told) < frames.PAYLOAD_BYTES_MAX - 4_096
     return msgspec.json.decode(told, type=runner_reports.RunnerMessage)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from maestro.client import call, main, server_start
+from maestro.wire import exit_codes
 
 
 def data_directory() -> Path:
@@ -50,7 +51,7 @@ def require_person(action: str) -> None:
     is_session = any(map(main.read_variable, ("MAESTRO_TOKEN", "MAESTRO_SESSION_ID")))
     identity = None if is_session else ask_server("whoami")
     if is_session or (isinstance(identity, dict) and identity.get("session")):
-        raise main.CommandEnded(main.NOT_PERMITTED, f"only the person {action}; a session runs this command")
+        raise main.CommandEnded(exit_codes.NOT_PERMITTED, f"only the person {action}; a session runs this command")
 
 
 def print_line(text: str = "") -> None:

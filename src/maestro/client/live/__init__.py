@@ -9,6 +9,7 @@ import importlib
 import json
 
 from maestro.client import main
+from maestro.wire import exit_codes
 
 _VIEWS = {"attach": "attach", "down": "down", "logs": "logs", "run": "run", "save": "save"}
 
@@ -19,7 +20,7 @@ def run(handed: bytes) -> int:
     view = _VIEWS.get(facts.pop("do"))
     if view is None:
         raise main.CommandEnded(
-            main.FAILED,
+            exit_codes.FAILED,
             "the server asks for a view that this client does not know; compare the versions: maestro doctor",
         )
     return int(importlib.import_module(f"maestro.client.live.{view}").run(**facts))

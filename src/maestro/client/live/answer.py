@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from maestro.client import main
+from maestro.wire import exit_codes, frames
 
 
 def run_command(arguments: list[str]) -> tuple[int, bytes, bytes]:
@@ -10,14 +11,14 @@ def run_command(arguments: list[str]) -> tuple[int, bytes, bytes]:
     try:
         sock = main.connect_to_server(main.socket_path())
     except OSError as error:
-        raise main.CommandEnded(main.NO_SERVER, f"no server answers: {error.strerror}") from None
+        raise main.CommandEnded(exit_codes.NO_SERVER, f"no server answers: {error.strerror}") from None
     exchange = main.FrameExchange(sock)
-    exchange.send_frame(b"R", main.request_payload(arguments))
-    output = {b"O": b"", b"E": b""}
+    exchange.send_frame(frames.REQUEST, main.request_payload(arguments))
+    output = {frames.OUT: b"", frames.ERR: b""}
     while True:
         kind, payload = exchange.next_frame()
         exchange.is_answered = True
         if kind in output:
             output[kind] += payload
-        elif kind == b"X":
-            return int(payload), output[b"O"], output[b"E"]
+        elif kind == frames.EXIT:
+            return int(payload), output[frames.OUT], output[frames.ERR]

@@ -12,6 +12,7 @@ import time
 from maestro.client import main
 from maestro.client.live import terminal
 from maestro.client.live.link import RunnerLink
+from maestro.wire import exit_codes, frames
 
 _CHUNK = 1 << 16
 _RETRY_SECONDS = 2.0
@@ -28,7 +29,7 @@ def run(*, folder: str, name: str, read_only: bool, detach_key: str) -> int:
         link = RunnerLink(folder)
     except OSError:
         raise main.CommandEnded(
-            main.FAILED, f"the runner of {name} does not answer\nsee: maestro session explain {name}"
+            exit_codes.FAILED, f"the runner of {name} does not answer\nsee: maestro session explain {name}"
         ) from None
     leave = "-".join((detach_key[:-2].capitalize(), detach_key[-1]))
     state = "watching" if read_only else "attached to"
@@ -118,7 +119,7 @@ class _AttachedTerminal:
     def _send_size(self) -> None:
         self._resized = False
         if not self._read_only:
-            self._send_frame(b"Z", b"%d %d" % terminal.terminal_size())
+            self._send_frame(frames.SIZE, b"%d %d" % terminal.terminal_size())
 
     def _pass_on_typed(self) -> bool:
         """Pass on typed bytes; return False if the person typed the key that detaches."""
@@ -131,7 +132,7 @@ class _AttachedTerminal:
         before = self._key.bytes_before(data)
         rest = data if before is None else before
         if rest and not self._read_only:
-            self._send_frame(b"D", rest)
+            self._send_frame(frames.DATA, rest)
         return before is None
 
     def _send_frame(self, kind: bytes, payload: bytes) -> None:
@@ -142,13 +143,13 @@ class _AttachedTerminal:
         """Show the program's output; return an ending if the program has ended."""
         try:
             for kind, payload in self._link.receive_frames():
-                if kind == b"O" and self._is_first_output:
+                if kind == frames.OUT and self._is_first_output:
                     self._is_first_output = False
                     self._draws = bool(_DRAWS.search(payload))
                     self._show(payload, adapt_picture(payload, rows=terminal.terminal_size()[1]))
-                elif kind == b"O":
+                elif kind == frames.OUT:
                     self._show(payload, payload)
-                elif kind == b"X":
+                elif kind == frames.EXIT:
                     return self._ending_for_person("the end of", f" (exit code {payload.decode()})")
         except OSError:
             return self._reconnect()
@@ -175,7 +176,7 @@ class _AttachedTerminal:
 
     def _ending_without_runner(self) -> terminal.Ending:
         self._move_below_drawing()
-        return main.FAILED, f"the runner of {self._name} is gone\nsee: maestro session explain {self._name}"
+        return exit_codes.FAILED, f"the runner of {self._name} is gone\nsee: maestro session explain {self._name}"
 
     def _ending_for_person(self, how: str, more: str = "") -> terminal.Ending:
         self._move_below_drawing()

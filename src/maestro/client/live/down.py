@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 from maestro.client import main, server_locks
+from maestro.wire import exit_codes
 
 _SECONDS_MAX = 20.0  # longer than a server waits for its last commands
 _LOOK_SECONDS = 0.02
@@ -19,7 +20,7 @@ def run(*, home: str, pid: int, said: str) -> int:
     ends = time.monotonic() + _SECONDS_MAX
     while home and server_locks.server_pid(Path(home)) == pid:
         if time.monotonic() > ends:
-            raise main.CommandEnded(main.FAILED, _remedy(Path(home), pid))
+            raise main.CommandEnded(exit_codes.FAILED, _remedy(Path(home), pid))
         time.sleep(_LOOK_SECONDS)
     main.write_all(1, said.encode())
     return 0

@@ -9,9 +9,9 @@ import msgspec
 
 from maestro.client import main
 from maestro.operations.runs import RunView
+from maestro.wire import frames
 
 _PAUSE_SECONDS = 0.5
-_HEAD = 5
 
 
 class RunRefused(Exception):
@@ -30,7 +30,7 @@ class RunFollower:
         self.away_since: float | None = None
         self._arguments = ["run", "show", run_id, "--follow", "--json"]
         self._sock: _socket.socket | None = None
-        self._in = b""
+        self._received = frames.FrameBuffer()
         self._line = b""
         self._err = b""
         self._again_at = 0.0
@@ -43,10 +43,11 @@ class RunFollower:
         """Connect and send the request, unless a connection exists or the pause is not over."""
         if self._sock is not None or time.monotonic() < self._again_at:
             return
-        self._in = self._line = self._err = b""
+        self._received = frames.FrameBuffer()
+        self._line = self._err = b""
         try:
             self._sock = main.connect_to_server(main.socket_path())
-            self._sock.send(main.encode_frame(b"R", main.request_payload(self._arguments)))
+            self._sock.send(frames.pack_frame(frames.REQUEST, main.request_payload(self._arguments)))
             self._sock.setblocking(False)
         except OSError:
             self._close_after_loss()
@@ -66,22 +67,19 @@ class RunFollower:
         if not data:
             self._close_after_loss()
             return []
-        self._in += data
+        self._received.add_bytes(data)
         return self._take_views()
 
     def _take_views(self) -> list[RunView]:
         views = []
-        while len(self._in) >= _HEAD:
-            size = int.from_bytes(self._in[1:_HEAD], "big")
-            if len(self._in) < _HEAD + size:
-                break
-            kind, payload, self._in = self._in[:1], self._in[_HEAD : _HEAD + size], self._in[_HEAD + size :]
-            if kind == b"O":
+        while (frame := self._received.take_frame()) is not None:
+            kind, payload = frame
+            if kind == frames.OUT:
                 *lines, self._line = (self._line + payload).split(b"\n")
                 views += [msgspec.json.decode(each, type=RunView) for each in lines]
-            elif kind == b"E":
+            elif kind == frames.ERR:
                 self._err += payload
-            elif kind == b"X" and int(payload) and not views and self.view is None:
+            elif kind == frames.EXIT and int(payload) and not views and self.view is None:
                 raise RunRefused(int(payload), self._err.decode(errors="replace").strip())
         if views:
             self.view, self.away_since = views[-1], None

@@ -7,8 +7,9 @@ import os
 import socket
 from typing import Any
 
+from maestro.wire import frames
+
 SOCKET = "control.sock"
-_HEAD = 5
 _CHUNK = 1 << 16
 _SECONDS_MAX = 10.0
 
@@ -17,7 +18,7 @@ class RunnerLink:
     """A connection to a runner. Every method raises OSError if the runner is gone or has closed the connection."""
 
     def __init__(self, folder: str) -> None:
-        self._in = bytearray()
+        self._received = frames.FrameBuffer()
         self._sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._sock.settimeout(_SECONDS_MAX)
         present = os.open(".", os.O_RDONLY | os.O_CLOEXEC)
@@ -35,30 +36,30 @@ class RunnerLink:
         return self._sock.fileno()
 
     def send_frame(self, kind: bytes, payload: bytes) -> None:
-        self._sock.sendall(kind + len(payload).to_bytes(4, "big") + payload)
+        self._sock.sendall(frames.pack_frame(kind, payload))
 
     def send_request(self, **request: Any) -> dict[str, Any]:
         """Send a request and return its answer; drop the frames that come before the answer."""
-        self.send_frame(b"Q", json.dumps(request).encode())
+        self.send_frame(frames.QUERY, json.dumps(request).encode())
         while True:
             for kind, payload in self._take_frames(1):
-                if kind == b"A":
+                if kind == frames.ANSWER:
                     answer: dict[str, Any] = json.loads(payload)
                     return answer
             self._receive()
 
     def receive_frames(self) -> list[tuple[bytes, bytes]]:
         """Return the received frames; wait for at least one frame. Raise OSError at the end of the connection."""
-        frames = self._take_frames()
-        while not frames:
+        received = self._take_frames()
+        while not received:
             self._receive()
-            frames = self._take_frames()
-        return frames
+            received = self._take_frames()
+        return received
 
     @property
     def has_more(self) -> bool:
         """Return whether received bytes wait in the buffer."""
-        return len(self._in) >= _HEAD
+        return self._received.has_head
 
     def close(self) -> None:
         self._sock.close()
@@ -67,14 +68,10 @@ class RunnerLink:
         data = self._sock.recv(_CHUNK)
         if not data:
             raise ConnectionResetError("the runner closed the connection")
-        self._in += data
+        self._received.add_bytes(data)
 
     def _take_frames(self, count_max: int = 1 << 30) -> list[tuple[bytes, bytes]]:
-        frames: list[tuple[bytes, bytes]] = []
-        while len(self._in) >= _HEAD and len(frames) < count_max:
-            size = int.from_bytes(self._in[1:_HEAD], "big")
-            if len(self._in) < _HEAD + size:
-                break
-            frames.append((bytes(self._in[:1]), bytes(self._in[_HEAD : _HEAD + size])))
-            del self._in[: _HEAD + size]
-        return frames
+        taken: list[tuple[bytes, bytes]] = []
+        while len(taken) < count_max and (frame := self._received.take_frame()) is not None:
+            taken.append(frame)
+        return taken

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from maestro.client import main
 from maestro.client.live.link import RunnerLink
 from maestro.text.terminal_text import TerminalLines
+from maestro.wire import exit_codes, frames
 
 _FILES = ("transcript-older.cast", "transcript.cast")
 _QUIET_SECONDS = 0.3  # after this time an unfinished line is printed: the line may be a question
@@ -25,7 +26,7 @@ def run(*, folder: str, name: str, tail: int | None, limit: int, json: bool, col
     try:
         code = _follow_transcript(folder, transcript, printer)
     except KeyboardInterrupt:
-        return main.INTERRUPTED
+        return exit_codes.INTERRUPTED
     main.write_all(1, printer.format_end())
     if code is None:
         main.write_all(2, os.fsencode(f"[{name} does not run any more]\n"))
@@ -49,7 +50,7 @@ def _follow_transcript(folder: str, transcript: TranscriptReader, printer: _Prin
         while not (link.has_more or select.select([link], [], [], _QUIET_SECONDS if printer.waits else None)[0]):
             main.write_all(1, printer.format_unfinished())
         try:
-            ended = next((payload for kind, payload in link.receive_frames() if kind == b"X"), None)
+            ended = next((payload for kind, payload in link.receive_frames() if kind == frames.EXIT), None)
         except OSError:
             link.close()
             return _follow_transcript(folder, transcript, printer)  # this reader was too slow, or the runner is gone

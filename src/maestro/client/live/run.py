@@ -16,6 +16,7 @@ from maestro.domain.runs import RunStatus
 from maestro.operations.runs import RunView
 from maestro.surfaces.cli.render.run_picture import changed_task_lines, draw_run, format_clock, landing_text
 from maestro.surfaces.cli.render.style import finish_text, safe_line
+from maestro.wire import exit_codes
 
 _TICK_SECONDS = 1.0
 _AWAY_SECONDS_MAX = 60.0  # the line view fails after this time without a server: it may run unattended
@@ -38,7 +39,7 @@ def run(*, id: str, draw: bool, color: bool) -> int:
 
 
 def _exit_code(view: RunView) -> int:
-    return 0 if view.status is RunStatus.COMPLETED else main.FAILED
+    return 0 if view.status is RunStatus.COMPLETED else exit_codes.FAILED
 
 
 def _return_hint(run_id: str) -> str:
@@ -67,14 +68,14 @@ class _LineView:
                     self._print_changes(view)
         except KeyboardInterrupt:
             main.write_all(2, f"{_return_hint(self._id)}\n".encode())
-            return main.INTERRUPTED
+            return exit_codes.INTERRUPTED
         return _exit_code(self._shown)
 
     def _wait_for_server(self) -> None:
         away = self._following.away_since
         if away is not None and time.monotonic() - away > _AWAY_SECONDS_MAX:
             raise main.CommandEnded(
-                main.NO_SERVER,
+                exit_codes.NO_SERVER,
                 f"the server went away; the run continues when a server runs\n{_return_hint(self._id)}",
             )
         time.sleep(self._following.pause_seconds)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from maestro.client import main, real_paths
 from maestro.client.live.answer import run_command
+from maestro.wire import exit_codes
 
 
 def run(*, file: str, words: list[str], folder: str | None = None) -> int:
@@ -20,7 +21,7 @@ def run(*, file: str, words: list[str], folder: str | None = None) -> int:
     try:
         _write_in_folder(path, out, folder)
     except OSError as error:
-        raise main.CommandEnded(main.FAILED, f"cannot write {file}: {error.strerror}") from None
+        raise main.CommandEnded(exit_codes.FAILED, f"cannot write {file}: {error.strerror}") from None
     main.write_all(1, os.fsencode(f"{path.absolute()}\n"))
     return 0
 

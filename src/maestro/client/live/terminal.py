@@ -11,6 +11,7 @@ from types import FrameType
 from typing import Any
 
 from maestro.client import main
+from maestro.wire import exit_codes
 
 # Restores the modes that a program may have changed, in an order that keeps the text in place: keys, mouse, paste,
 # the scroll region (after the cursor is saved, because a reset of the region moves it), characters, colours.
@@ -52,13 +53,13 @@ def lend_terminal(work: Callable[[int], Ending], *, title: str) -> int:
     if code < 0:
         main.write_all(1, b"\x1b7" + LEAVE_OTHER_SCREEN)
         _restore_terminal(before)
-        raise main.CommandEnded(main.FAILED, f"signal {-code} ended the view; the session goes on")
+        raise main.CommandEnded(exit_codes.FAILED, f"signal {-code} ended the view; the session goes on")
     return code
 
 
 def _run_in_child(work: Callable[[int], Ending], watched: int, before: list[Any]) -> int:
     signal.signal(signal.SIGTTOU, signal.SIG_IGN)  # a process in the background must also restore the terminal
-    ending = (main.FAILED, "")
+    ending = (exit_codes.FAILED, "")
     try:
         tty.setraw(0, termios.TCSANOW)
         ending = work(watched)

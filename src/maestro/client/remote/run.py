@@ -15,7 +15,7 @@ from maestro.client.remote.http import HttpApi
 from maestro.core import errors, limits
 from maestro.surfaces.cli.channel import HandOver, wants_color
 from maestro.surfaces.cli.commands import CommandLine
-from maestro.surfaces.cli.frames import Invocation, decode_invocation
+from maestro.surfaces.cli.invocation import Invocation, decode_invocation
 
 
 class LocalTerminal:

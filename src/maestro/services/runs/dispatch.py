@@ -30,7 +30,7 @@ from maestro.services.supervision.launch import ProgramLauncher
 from maestro.services.supervision.spawn import Spawner
 from maestro.services.supervision.stop import ProgramStopper
 from maestro.services.tasks import moves
-from maestro.services.tasks.consequences import TaskConsequences as Outcomes
+from maestro.services.tasks.consequences import TaskConsequences
 from maestro.store.base import Store, Tx
 
 log = logging.getLogger(__name__)
@@ -309,7 +309,7 @@ def _add_waits(tx: Tx, run: Run, standings: list[TaskAttempts], plan: rules.RunP
 
 def _complete_race_task(tx: Tx, root: Task) -> None:
     """Complete the task of a won race, whatever has failed below it. The winner has passed the gates already."""
-    outcome = Outcomes(tx, SERVER_CALLER)
+    outcome = TaskConsequences(tx, SERVER_CALLER)
     if root.status in task_rules.TRANSITIONS["roll_up"] and not root.open_blockers and not root.stage_held:
         root = outcome.apply_move(task_rules.roll_up(root, at=tx.at))
     if root.status is TaskStatus.IN_REVIEW:

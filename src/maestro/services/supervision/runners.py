@@ -21,7 +21,7 @@ from maestro.core import errors, limits
 from maestro.services.supervision.runner_forker import RecordRunner, RunnerForkerClient
 from maestro.system import stray_processes
 from maestro.system.processes import Process, descendants_of, find_by_variable, find_process
-from maestro.wire import end_record
+from maestro.wire import end_record, frames
 
 SESSIONS_FOLDER = "runs"
 CONTROL_SOCKET = "control.sock"
@@ -200,11 +200,11 @@ class Runners:
         reader, writer = await self._connect(session_id)
         try:
             payload = _encode(request)
-            writer.write(b"Q" + len(payload).to_bytes(4, "big") + payload)
+            writer.write(frames.pack_frame(frames.QUERY, payload))
             while True:
-                head = await reader.readexactly(5)
-                body = await reader.readexactly(int.from_bytes(head[1:], "big"))
-                if head[:1] == b"A":
+                head = await reader.readexactly(frames.HEAD_BYTES)
+                body = await reader.readexactly(frames.payload_bytes(head))
+                if head[:1] == frames.ANSWER:
                     answer: dict[str, Any] = msgspec.json.decode(body)
                     return answer
         finally:

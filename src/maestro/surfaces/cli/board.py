@@ -15,7 +15,7 @@ from maestro.domain.tasks import TaskStatus
 from maestro.operations import asks, projects, runs, sessions, task_shapes, tasks
 from maestro.operations.app import App
 from maestro.surfaces.cli import project_resolver
-from maestro.surfaces.cli.frames import Invocation
+from maestro.surfaces.cli.invocation import Invocation
 from maestro.surfaces.cli.local_commands import Board
 from maestro.surfaces.cli.parse import ParsedCommand
 

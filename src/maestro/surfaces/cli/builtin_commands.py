@@ -15,8 +15,8 @@ from maestro.operations.app import App
 from maestro.surfaces.cli import help, local_commands, project_resolver, shells
 from maestro.surfaces.cli.board import build_board
 from maestro.surfaces.cli.completion import Candidate, complete_words
-from maestro.surfaces.cli.frames import Invocation
 from maestro.surfaces.cli.grammar import PROGRAM, CommandNode, CommandSpec, Grammar
+from maestro.surfaces.cli.invocation import Invocation
 from maestro.surfaces.cli.parse import ParsedCommand, unknown_command_error
 from maestro.surfaces.cli.render.style import safe_line
 

@@ -23,17 +23,25 @@ from maestro.operations.registry import REGISTRY
 from maestro.operations.sessions import WaitedSessions
 from maestro.operations.task_shapes import WaitedTasks
 from maestro.operations.worktrees import MergedWorktree
-from maestro.surfaces.cli import client_files, exit_codes, handover, local_commands, project_resolver, request_builder
+from maestro.surfaces.cli import (
+    client_files,
+    error_exit_codes,
+    handover,
+    local_commands,
+    project_resolver,
+    request_builder,
+)
 from maestro.surfaces.cli.ask_notice import AskNotices
 from maestro.surfaces.cli.builtin_commands import BuiltinCommands, TextAnswer
 from maestro.surfaces.cli.channel import Channel, ClientGone, HandOver, PipedChannel
-from maestro.surfaces.cli.frames import Invocation
 from maestro.surfaces.cli.grammar import PROJECT, Grammar
+from maestro.surfaces.cli.invocation import Invocation
 from maestro.surfaces.cli.parse import ParsedCommand, decode_arguments, parse_command, wants_help, wants_json
 from maestro.surfaces.cli.render import answers
 from maestro.surfaces.cli.render.base import Rendered
 from maestro.surfaces.cli.render.style import View, finish_text, indent_text
 from maestro.surfaces.refusals import REFUSAL_LOG
+from maestro.wire import exit_codes
 
 TOKEN = "MAESTRO_TOKEN"
 WAIT_LEFT = "MAESTRO_WAIT_LEFT"
@@ -279,7 +287,7 @@ def _exit_code_of(answer: Any) -> int:
     if isinstance(answer, WaitedTasks | WaitedSessions | AgentList) and not answer.reached:
         return exit_codes.FAILED
     if isinstance(answer, MergedWorktree) and answer.commit is None:
-        return exit_codes.exit_code_of(errors.Conflict)
+        return error_exit_codes.exit_code_of(errors.Conflict)
     return exit_codes.DONE
 
 
@@ -310,4 +318,4 @@ async def _write_error(error: errors.MaestroError, channel: Channel, *, json: bo
         hint = f"{indent_text(error.hint)}\n" if error.hint else ""
         text = finish_text(f"maestro: {message}\n{hint}")
     await channel.write_err(text)
-    return exit_codes.exit_code_of(type(error))
+    return error_exit_codes.exit_code_of(type(error))

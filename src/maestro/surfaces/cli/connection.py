@@ -13,11 +13,12 @@ from collections.abc import AsyncIterator
 import msgspec
 
 from maestro.core import errors, limits
-from maestro.surfaces.cli import exit_codes, frames, peers
+from maestro.surfaces.cli import invocation, peers
 from maestro.surfaces.cli.channel import ClientGone, HandOver, wants_color
 from maestro.surfaces.cli.commands import CommandLine
 from maestro.surfaces.cli.render import style
 from maestro.system import memory
+from maestro.wire import exit_codes, frames
 
 first_frame_seconds_max = 10
 linger_seconds_max = 5
@@ -37,13 +38,13 @@ async def serve_connection(
     """Serve a connection from the first frame to the last. With a `refusal`, only answer with the refusal."""
     try:
         async with asyncio.timeout(first_frame_seconds_max):
-            kind, payload = await frames.read_frame(reader)
+            kind, payload = await invocation.read_frame(reader)
         if kind != frames.REQUEST:
-            raise frames.ProtocolViolation(f"a first frame of kind {kind!r}")
-        connection = ClientConnection(reader, writer, frames.decode_invocation(payload))
+            raise invocation.ProtocolViolation(f"a first frame of kind {kind!r}")
+        connection = ClientConnection(reader, writer, invocation.decode_invocation(payload))
         await connection.serve_command(commands, refusal)
         writer.close()
-    except (frames.ProtocolViolation, TimeoutError) as problem:
+    except (invocation.ProtocolViolation, TimeoutError) as problem:
         log.debug("closed a connection without an answer: %s", problem)
     except (ClientGone, asyncio.IncompleteReadError, OSError):
         pass  # the client has disconnected: no answer can reach it
@@ -56,7 +57,7 @@ class ClientConnection:
     """The client of one command, as a Channel."""
 
     def __init__(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, invocation: frames.Invocation
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, invocation: invocation.Invocation
     ) -> None:
         self.invocation = invocation
         self.accepts_hand_over = invocation.protocol == frames.PROTOCOL
@@ -122,7 +123,7 @@ class ClientConnection:
         return await self._read_input(frames.FILE, path.encode(), bytes_max=limits.document_bytes_max, name=path)
 
     async def open_file(self, path: str) -> str:
-        name = await self._read_input(frames.OPEN, path.encode(), bytes_max=limits.frame_bytes_max, name=path)
+        name = await self._read_input(frames.OPEN, path.encode(), bytes_max=frames.PAYLOAD_BYTES_MAX, name=path)
         self._opened_path = path
         try:
             return name.decode()
@@ -188,13 +189,13 @@ class ClientConnection:
     async def _watch_client(self) -> None:
         """Read the client's frames until the client disconnects."""
         while True:
-            kind, payload = await frames.read_frame(self._reader)
+            kind, payload = await invocation.read_frame(self._reader)
             if kind not in (frames.DATA, frames.NEGATIVE, frames.CONFIRMED):
-                raise frames.ProtocolViolation(f"a frame of kind {kind!r}")
+                raise invocation.ProtocolViolation(f"a frame of kind {kind!r}")
             if self._is_input_refused:
                 continue
             if not self._is_asking:
-                raise frames.ProtocolViolation("an answer without a question")
+                raise invocation.ProtocolViolation("an answer without a question")
             await self._client_answers.put((kind, payload))
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from maestro.surfaces.cli import exit_codes, values
+from maestro.surfaces.cli import error_exit_codes, values
 from maestro.surfaces.cli.grammar import COMMON_FLAGS, PROGRAM, CommandNode, CommandSpec, Flag, FlagEffect
 from maestro.surfaces.cli.parameters import Parameter, ValueKind
 from maestro.surfaces.cli.render.style import align_rows, paint
@@ -138,7 +138,9 @@ def default_text(parameter: Parameter) -> str:
 
 
 def exit_codes_line() -> str:
-    return "Exit codes: " + ", ".join(f"{code} {meaning}" for code, meaning in exit_codes.MEANINGS.items()) + "."
+    return (
+        "Exit codes: " + ", ".join(f"{code} {meaning}" for code, meaning in error_exit_codes.MEANINGS.items()) + "."
+    )
 
 
 def _spec_lines(specs: Iterable[CommandSpec]) -> str:

@@ -12,8 +12,8 @@ from maestro.core.errors import Invalid, MaestroError, NotFound
 from maestro.domain.callers import Caller, may_call
 from maestro.operations.app import App
 from maestro.operations.projects import LOCATE, LocateProject, ProjectLocation
-from maestro.surfaces.cli.frames import Invocation
 from maestro.surfaces.cli.grammar import PROJECT, CommandSpec
+from maestro.surfaces.cli.invocation import Invocation
 from maestro.surfaces.cli.parse import ParsedCommand
 
 PROJECT_VARIABLE = "MAESTRO_PROJECT_ID"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from maestro.domain.callers import Callers
 from maestro.operations.base import Operation
 from maestro.operations.registry import REGISTRY
-from maestro.surfaces.cli import exit_codes, help
+from maestro.surfaces.cli import error_exit_codes, help
 from maestro.surfaces.cli.grammar import COMMON_FLAGS, PROGRAM, CommandSpec, Grammar
 
 _ROLES = {
@@ -56,7 +56,7 @@ def _common_flags() -> str:
 
 
 def _exit_codes() -> str:
-    rows = [[str(code), meaning] for code, meaning in exit_codes.MEANINGS.items()]
+    rows = [[str(code), meaning] for code, meaning in error_exit_codes.MEANINGS.items()]
     return _markdown_table(["exit code", ""], rows)
 
 
@@ -83,7 +83,7 @@ def _command_facts(spec: CommandSpec) -> Iterable[str]:
         return
     yield f"- HTTP: `{operation.http.verb} {operation.http.path}` (operation `{operation.name}`)"
     if operation.errors:
-        codes = (f"`{kind.code}` (exit {exit_codes.exit_code_of(kind)})" for kind in operation.errors)
+        codes = (f"`{kind.code}` (exit {error_exit_codes.exit_code_of(kind)})" for kind in operation.errors)
         yield f"- Errors: {', '.join(codes)}"
 
 

@@ -17,7 +17,7 @@ from maestro.operations import projects as project_ops
 from maestro.operations.app import SocketPeer
 from maestro.operations.base import Operation
 from maestro.surfaces.cli.commands import CommandLine
-from maestro.surfaces.cli.frames import Invocation
+from maestro.surfaces.cli.invocation import Invocation
 
 AT = datetime(2026, 1, 1, 12, tzinfo=UTC)
 PEER = SocketPeer(uid=1000, pid=4321)

@@ -15,7 +15,7 @@ from maestro.domain.callers import Caller, Role
 from maestro.domain.events import Event
 from maestro.operations.server import Resync
 from maestro.operations.task_shapes import MovedTask, TaskList, WaitedTasks
-from maestro.surfaces.cli.frames import Invocation
+from maestro.surfaces.cli.invocation import Invocation
 from maestro.testing.factories import make_task
 
 AT = datetime(2026, 1, 1, 12, tzinfo=UTC)

@@ -14,9 +14,10 @@ from maestro.core import limits
 from maestro.operations.asks import AskList
 from maestro.operations.server import StoppedServer
 from maestro.operations.task_shapes import TaskList
-from maestro.surfaces.cli import connection, frames
+from maestro.surfaces.cli import connection, invocation
 from maestro.surfaces.cli.commands import CommandLine
-from maestro.surfaces.cli.frames import pack_frame
+from maestro.wire import frames
+from maestro.wire.frames import pack_frame
 
 SECONDS_MAX = 10
 
@@ -41,7 +42,7 @@ class Client:
 
     async def frame(self) -> tuple[bytes, bytes]:
         async with asyncio.timeout(SECONDS_MAX):
-            return await frames.read_frame(self.reader)
+            return await invocation.read_frame(self.reader)
 
     async def rest(self) -> dict[bytes, bytes]:
         """What comes until the end, by kind."""

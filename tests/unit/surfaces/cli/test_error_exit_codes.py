@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from maestro.core import errors
-from maestro.surfaces.cli import exit_codes
+from maestro.surfaces.cli import error_exit_codes
 
 EXPECTED = {
     errors.Invalid: 2,
@@ -32,5 +32,5 @@ EXPECTED = {
 
 @pytest.mark.parametrize("kind", errors.errors_by_code().values())
 def test_every_error_has_its_code(kind: type[errors.MaestroError]) -> None:
-    assert exit_codes.exit_code_of(kind) == EXPECTED.get(kind, 1)
-    assert exit_codes.exit_code_of(kind) in exit_codes.MEANINGS
+    assert error_exit_codes.exit_code_of(kind) == EXPECTED.get(kind, 1)
+    assert error_exit_codes.exit_code_of(kind) in error_exit_codes.MEANINGS

@@ -1,4 +1,4 @@
-"""Frames between the client and the server on the socket: a kind, a length, a payload.
+"""One call of the command, as its client describes the call in the first frame.
 
 Converts bytes and values only. `connection` reads and writes the socket; this module knows no command.
 """
@@ -6,23 +6,13 @@ Converts bytes and values only. `connection` reads and writes the socket; this m
 from __future__ import annotations
 
 import asyncio
-import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from maestro.core import limits
-
-PROTOCOL = "maestro/2"
-
-# From the client: its request, a piece of input, a refusal of input, a confirmation.
-REQUEST, DATA, NEGATIVE, CONFIRMED = b"R", b"D", b"N", b"C"
-# To the client.
-OUT, ERR, STDIN, FILE, CONFIRM, LOCAL, WAITING, EXIT = b"O", b"E", b"I", b"F", b"C", b"L", b"W", b"X"
-OPEN = b"P"  # open a file and return its real path; an empty FILE frame asks for the content afterwards
+from maestro.wire import frames
 
 columns_max = 10_000
 
-_HEAD = struct.Struct(">cI")
 _HEAD_FIELDS = 6
 
 
@@ -35,7 +25,7 @@ class Invocation:
     """A call of the command, as the client describes the call."""
 
     arguments: list[bytes]
-    protocol: str = PROTOCOL
+    protocol: str = frames.PROTOCOL
     client: str = "python"
     version: str = ""
     stdin_tty: bool = False
@@ -46,29 +36,18 @@ class Invocation:
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
-def pack_frame(kind: bytes, payload: bytes = b"") -> bytes:
-    """Return one frame."""
-    return _HEAD.pack(kind, len(payload)) + payload
-
-
-def pack_frames(kind: bytes, data: bytes) -> bytes:
-    """Return as many frames as `data` needs."""
-    size_max = limits.frame_bytes_max
-    if len(data) <= size_max:
-        return pack_frame(kind, data)
-    return b"".join(pack_frame(kind, data[at : at + size_max]) for at in range(0, len(data), size_max))
-
-
 async def read_frame(reader: asyncio.StreamReader) -> tuple[bytes, bytes]:
     """Return the kind and payload of the next frame. Raise asyncio.IncompleteReadError after a disconnect."""
-    kind, size = _HEAD.unpack(await reader.readexactly(_HEAD.size))
-    if size > limits.frame_bytes_max:
-        raise ProtocolViolation(f"a frame of {size} bytes")
-    return kind, await reader.readexactly(size) if size else b""
+    head = await reader.readexactly(frames.HEAD_BYTES)
+    try:
+        size = frames.payload_bytes(head)
+    except frames.FrameTooLarge as error:
+        raise ProtocolViolation(str(error)) from None
+    return head[:1], await reader.readexactly(size) if size else b""
 
 
 def decode_invocation(payload: bytes) -> Invocation:
-    """Decode the payload of a request frame. Raise Garbled if the payload is not a request."""
+    """Decode the payload of a request frame. Raise ProtocolViolation if the payload is not a request."""
     head, separator, rest = payload.partition(b"\0\0")
     fields = head.split(b"\0")
     if not separator or len(fields) < _HEAD_FIELDS or not fields[0].startswith(b"maestro/"):

@@ -1,0 +1,44 @@
+"""The frame format, and received bytes that arrive in any pieces."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from maestro.wire import frames
+
+
+def test_a_frame_is_kind_size_and_payload() -> None:
+    assert frames.pack_frame(b"O", b"hello") == b"O\x00\x00\x00\x05hello"
+    assert frames.pack_frame(b"X") == b"X\x00\x00\x00\x00"
+
+
+@given(
+    sent=st.lists(st.tuples(st.sampled_from([b"O", b"E", b"X"]), st.binary(max_size=30))),
+    piece=st.integers(min_value=1, max_value=40),
+)
+def test_frames_arrive_whole_whatever_the_pieces(sent: list[tuple[bytes, bytes]], piece: int) -> None:
+    data = b"".join(frames.pack_frame(kind, payload) for kind, payload in sent)
+    buffer, received = frames.FrameBuffer(), []
+    for start in range(0, len(data), piece):
+        buffer.add_bytes(data[start : start + piece])
+        while (frame := buffer.take_frame()) is not None:
+            received.append(frame)
+    assert received == sent
+    assert not buffer.has_head
+
+
+def test_a_payload_above_the_limit_is_refused_at_its_head() -> None:
+    buffer = frames.FrameBuffer()
+    buffer.add_bytes(b"O" + (frames.PAYLOAD_BYTES_MAX + 1).to_bytes(4, "big"))
+    with pytest.raises(frames.FrameTooLarge):
+        buffer.take_frame()
+
+
+def test_long_data_is_split_into_frames_of_the_largest_size() -> None:
+    data = b"x" * (2 * frames.PAYLOAD_BYTES_MAX + 1)
+    buffer = frames.FrameBuffer()
+    buffer.add_bytes(frames.pack_frames(frames.OUT, data))
+    sizes = [len(frame[1]) for _ in range(3) if (frame := buffer.take_frame()) is not None]
+    assert sizes == [frames.PAYLOAD_BYTES_MAX, frames.PAYLOAD_BYTES_MAX, 1]
