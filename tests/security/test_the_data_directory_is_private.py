@@ -144,7 +144,7 @@ def test_doctor_closes_the_directory_and_replaces_exposed_secrets(home: Path) ->
     home.chmod(0o777)
     done = run(home, "doctor", "--fix")
     assert mode(home) == 0o700
-    assert "token" in done.stdout and "register again" in done.stdout, done.stdout
+    assert "token" in done.stdout and "register running sessions again" in done.stdout, done.stdout
     wait_until(lambda: (home / "server.json").exists())
     with_new = LiveServer(home)
     assert with_new.token != old and (home / "secret").read_text() != secret

@@ -183,5 +183,5 @@ class _Order:
 
 
 class _Reports:
-    def tell(self, kind: str, **facts: Any) -> None:
+    def queue_report(self, kind: str, **facts: Any) -> None:
         pass

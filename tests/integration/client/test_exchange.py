@@ -23,11 +23,11 @@ def pieces(data: bytes, size: int = 1 << 20):
 
 def test_output_goes_where_it_belongs(client):
     def script(connection, request):
-        connection.send(b"O", b"one\n")
-        connection.send(b"E", b"two\n")
-        connection.send(b"O", b"")
-        connection.send(b"O", b"three")
-        connection.exit()
+        connection.send_frame(b"O", b"one\n")
+        connection.send_frame(b"E", b"two\n")
+        connection.send_frame(b"O", b"")
+        connection.send_frame(b"O", b"three")
+        connection.send_exit()
 
     with client.serve(script):
         ran = client.run("x")
@@ -40,8 +40,8 @@ def test_much_output_arrives_whole(client, size):
 
     def script(connection, request):
         for piece in pieces(data, size):
-            connection.send(b"O", piece)
-        connection.exit()
+            connection.send_frame(b"O", piece)
+        connection.send_exit()
 
     with client.serve(script):
         assert client.run("x").stdout == data
@@ -50,9 +50,9 @@ def test_much_output_arrives_whole(client, size):
 def test_output_that_a_slow_reader_takes_in_bits(client):
     def script(connection, request):
         for piece in pieces(FIVE_MB):
-            connection.send(b"O", piece)
-        assert connection.confirmed()
-        connection.exit()
+            connection.send_frame(b"O", piece)
+        assert connection.is_output_confirmed()
+        connection.send_exit()
 
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
@@ -65,7 +65,7 @@ def test_output_that_a_slow_reader_takes_in_bits(client):
 
 @pytest.mark.parametrize("code", [0, 1, 7, 8, 130, 255])
 def test_the_exit_code_is_the_servers(client, code):
-    with client.serve(lambda connection, request: connection.exit(code)):
+    with client.serve(lambda connection, request: connection.send_exit(code)):
         assert client.run("x").returncode == code
 
 
@@ -77,8 +77,8 @@ def test_standard_input(client, data):
     got = []
 
     def script(connection, request):
-        got.append(connection.ask(b"I"))
-        connection.exit()
+        got.append(connection.request_input(b"I"))
+        connection.send_exit()
 
     with client.serve(script):
         assert client.run("x", input=data).returncode == 0
@@ -89,10 +89,10 @@ def test_input_and_output_at_once(client):
     """A server that answers as it reads: whoever only sends, or only listens, would hang here."""
 
     def script(connection, request):
-        connection.send(b"I")
-        while (got := connection.receive()) and got[1]:
-            connection.send(b"O", got[1] * 4)
-        connection.exit()
+        connection.send_frame(b"I")
+        while (got := connection.receive_frame()) and got[1]:
+            connection.send_frame(b"O", got[1] * 4)
+        connection.send_exit()
 
     with client.serve(script):
         ran = client.run("x", input=FIVE_MB)
@@ -102,9 +102,9 @@ def test_input_and_output_at_once(client):
 
 def test_the_server_may_end_before_the_input_does(client):
     def script(connection, request):
-        connection.send(b"I")
-        assert connection.receive() == (b"D", b"first")
-        connection.exit(3)
+        connection.send_frame(b"I")
+        assert connection.receive_frame() == (b"D", b"first")
+        connection.send_exit(3)
 
     with client.serve(script):
         process = client.start("x", stdin=subprocess.PIPE)
@@ -115,8 +115,8 @@ def test_the_server_may_end_before_the_input_does(client):
 
 def test_the_server_may_end_without_reading_the_input(client):
     def script(connection, request):
-        connection.send(b"I")
-        connection.exit(2)
+        connection.send_frame(b"I")
+        connection.send_exit(2)
 
     with client.serve(script), (client.home / "big").open("wb+") as big:
         big.truncate(50_000_000)
@@ -126,8 +126,8 @@ def test_the_server_may_end_without_reading_the_input(client):
 def test_closed_standard_input_is_refused(client):
     def script(connection, request):
         with pytest.raises(InputRefused, match="standard input"):
-            connection.ask(b"I")
-        connection.exit()
+            connection.request_input(b"I")
+        connection.send_exit()
 
     with client.serve(script):
         ran = subprocess.run(
@@ -145,11 +145,11 @@ def test_files_are_read_from_where_the_client_is(client, tmp_path):
     got = []
 
     def script(connection, request):
-        got.append(connection.ask(b"F", b"big.log"))
-        got.append(connection.ask(b"F", b"none.log"))
-        got.append(connection.ask(b"F", os.fsencode(tmp_path / "big.log")))
-        got.append(connection.ask(b"I"))
-        connection.exit()
+        got.append(connection.request_input(b"F", b"big.log"))
+        got.append(connection.request_input(b"F", b"none.log"))
+        got.append(connection.request_input(b"F", os.fsencode(tmp_path / "big.log")))
+        got.append(connection.request_input(b"I"))
+        connection.send_exit()
 
     with client.serve(script):
         assert client.run("x", cwd=tmp_path, input=b"typed").returncode == 0
@@ -163,16 +163,16 @@ def test_a_file_is_opened_by_its_real_path_and_sent_when_asked_for(client, tmp_p
     got = []
 
     def script(connection, request):
-        got.append(connection.ask(b"P", b"link/one.log"))
+        got.append(connection.request_input(b"P", b"link/one.log"))
         (tmp_path / "other").mkdir()
         (tmp_path / "other" / "one.log").write_bytes(b"swapped")
         (tmp_path / "link").unlink()
         (tmp_path / "link").symlink_to("other")
-        got.append(connection.ask(b"F"))
-        got.append(connection.ask(b"P", b"link"))
+        got.append(connection.request_input(b"F"))
+        got.append(connection.request_input(b"P", b"link"))
         with pytest.raises(InputRefused, match="No such file or directory: gone"):
-            connection.ask(b"P", b"gone")
-        connection.exit()
+            connection.request_input(b"P", b"gone")
+        connection.send_exit()
 
     with client.serve(script):
         assert client.run("x", cwd=tmp_path).returncode == 0
@@ -182,8 +182,8 @@ def test_a_file_is_opened_by_its_real_path_and_sent_when_asked_for(client, tmp_p
 def test_no_file_is_sent_that_was_not_opened(client, tmp_path):
     def script(connection, request):
         with pytest.raises(InputRefused):
-            connection.ask(b"F")
-        connection.exit()
+            connection.request_input(b"F")
+        connection.send_exit()
 
     with client.serve(script):
         assert client.run("x", cwd=tmp_path).returncode == 0
@@ -203,10 +203,10 @@ def test_a_file_that_cannot_be_read_is_refused_with_the_reason(client, tmp_path,
 
     def script(connection, request):
         with pytest.raises(InputRefused) as refused:
-            connection.ask(b"F", path.encode())
+            connection.request_input(b"F", path.encode())
         answers.append(str(refused.value))
-        assert connection.confirmed()
-        connection.exit(6)
+        assert connection.is_output_confirmed()
+        connection.send_exit(6)
 
     with client.serve(script):
         assert client.run("x", cwd=tmp_path).returncode == 6
@@ -221,10 +221,10 @@ def test_output_is_confirmed_after_it_is_out(client):
     confirmed = threading.Event()
 
     def script(connection, request):
-        connection.send(b"O", FIVE_MB[:100_000])
-        if connection.confirmed():
+        connection.send_frame(b"O", FIVE_MB[:100_000])
+        if connection.is_output_confirmed():
             confirmed.set()
-        connection.exit()
+        connection.send_exit()
 
     with client.serve(script):
         process = client.start("x")
@@ -241,8 +241,8 @@ def test_output_that_was_lost_is_never_confirmed(client, redirection):
     confirmed = []
 
     def script(connection, request):
-        connection.send(b"O", b"text\n")
-        confirmed.append(connection.confirmed())
+        connection.send_frame(b"O", b"text\n")
+        confirmed.append(connection.is_output_confirmed())
 
     with client.serve(script):
         ran = subprocess.run(
@@ -258,10 +258,10 @@ def test_output_that_was_lost_is_never_confirmed(client, redirection):
 
 def test_lost_diagnostics_do_no_harm(client):
     def script(connection, request):
-        connection.send(b"E", b"a warning\n")
-        connection.send(b"O", b"text\n")
-        assert connection.confirmed()
-        connection.exit()
+        connection.send_frame(b"E", b"a warning\n")
+        connection.send_frame(b"O", b"text\n")
+        assert connection.is_output_confirmed()
+        connection.send_exit()
 
     with client.serve(script):
         ran = subprocess.run(
@@ -282,13 +282,13 @@ def test_a_closed_pipe_ends_the_work(client, goes_on):
     ended = threading.Event()
 
     def script(connection, request):
-        connection.send(b"O", b"first\n")
+        connection.send_frame(b"O", b"first\n")
         try:
             while goes_on:
-                connection.send(b"O", b"more\n")
+                connection.send_frame(b"O", b"more\n")
         except OSError:
             pass
-        assert connection.receive() is None
+        assert connection.receive_frame() is None
         ended.set()
 
     with client.serve(script):
@@ -306,9 +306,9 @@ def test_an_interrupt_ends_the_work(client, asks):
 
     def script(connection, request):
         if asks:
-            connection.send(asks)
-        connection.send(b"O", b"first\n")
-        assert connection.receive() is None
+            connection.send_frame(asks)
+        connection.send_frame(b"O", b"first\n")
+        assert connection.receive_frame() is None
         ended.set()
 
     with client.serve(script):
@@ -339,7 +339,7 @@ def test_a_server_that_dies_is_told_of(client, said, asks):
 def test_what_is_no_frame_ends_it(client, said):
     def script(connection, request):
         connection.sock.sendall(said)
-        assert connection.receive() is None
+        assert connection.receive_frame() is None
 
     with client.serve(script) as server:
         ran = client.run("x")
@@ -353,9 +353,9 @@ def test_a_quick_command_is_done_whoever_reads_it(client):
     done = threading.Event()
 
     def script(connection, request):
-        assert connection.ask(b"I") == b"the text"
+        assert connection.request_input(b"I") == b"the text"
         done.set()
-        connection.exit(5)
+        connection.send_exit(5)
 
     reading, writing = os.pipe()
     os.close(reading)

@@ -37,10 +37,10 @@ def test_nor_is_one_that_is_elsewhere(client, home, variables):
 def test_the_payload_goes_up_and_the_answer_comes_out(client):
     def script(connection, request):
         assert request.arguments == [b"hook", b"claude", b"PostToolUse"]
-        assert connection.ask(b"I") == b'{"cwd": "/src"}'
-        connection.send(b"O", b'{"decision": "block"}\n')
-        assert connection.confirmed()
-        connection.send(b"X", b"0")
+        assert connection.request_input(b"I") == b'{"cwd": "/src"}'
+        connection.send_frame(b"O", b'{"decision": "block"}\n')
+        assert connection.is_output_confirmed()
+        connection.send_frame(b"X", b"0")
 
     with client.serve(script):
         ran = client.run(*HOOK, input=b'{"cwd": "/src"}')
@@ -50,8 +50,8 @@ def test_the_payload_goes_up_and_the_answer_comes_out(client):
 @pytest.mark.parametrize("code", [b"1", b"2", b"8"])
 def test_no_exit_code_but_0_reaches_the_agent(client, home, code):
     def script(connection, request):
-        connection.send(b"E", b"maestro: something is\nwrong\n")
-        connection.send(b"X", code)
+        connection.send_frame(b"E", b"maestro: something is\nwrong\n")
+        connection.send_frame(b"X", code)
 
     with client.serve(script):
         assert outcome(client.run(*HOOK)) == QUIET
@@ -70,7 +70,7 @@ def test_a_server_that_goes_away_or_talks_nonsense(client, home, said):
 
 def test_a_server_that_went_away_while_the_person_was_asked(client, home):
     def script(connection, request):
-        connection.send(b"W", b"60000")
+        connection.send_frame(b"W", b"60000")
 
     with client.serve(script):
         assert outcome(client.run(*HOOK)) == QUIET
@@ -79,7 +79,7 @@ def test_a_server_that_went_away_while_the_person_was_asked(client, home):
 
 def test_a_server_that_is_slow_is_not_waited_for(client, home):
     def script(connection, request):
-        assert connection.receive() is None
+        assert connection.receive_frame() is None
 
     with client.serve(script):
         assert outcome(client.run(*HOOK)) == QUIET
@@ -88,10 +88,10 @@ def test_a_server_that_is_slow_is_not_waited_for(client, home):
 
 def test_one_that_says_it_waits_for_a_person_is(client, home):
     def script(connection, request):
-        connection.send(b"W", b"60000")
+        connection.send_frame(b"W", b"60000")
         time.sleep(4.5)  # longer than an ordinary hook may take
-        connection.send(b"O", b"{}\n")
-        connection.send(b"X", b"0")
+        connection.send_frame(b"O", b"{}\n")
+        connection.send_frame(b"X", b"0")
 
     with client.serve(script):
         assert outcome(client.run(*HOOK)) == (0, b"{}\n", b"")
@@ -116,8 +116,8 @@ def test_a_log_that_cannot_be_written_breaks_nothing(client, home):
 
 def test_a_server_is_asked_for_help_as_ever(client):
     def script(connection, request):
-        connection.send(b"O", b"usage\n")
-        connection.send(b"X", b"2")
+        connection.send_frame(b"O", b"usage\n")
+        connection.send_frame(b"X", b"2")
 
     with client.serve(script):
         assert outcome(client.run("hook", "--help")) == (2, b"usage\n", b"")

@@ -4,7 +4,8 @@ import sys
 
 import pytest
 
-OURS = {"_socket", "maestro", "maestro.client", "maestro.client.main"}
+WIRE = {"maestro.wire", "maestro.wire.exit_codes", "maestro.wire.frames"}
+OURS = {"_socket", "maestro", "maestro.client", "maestro.client.main"} | WIRE
 LISTING = "print(*sorted(sys.modules), file=sys.stderr)"
 CLIENT = f"""
 import os, sys
@@ -38,17 +39,17 @@ def modules(make_client):
 
 def test_a_plain_exchange_loads_only_what_a_socket_needs(modules):
     def script(connection, request):
-        connection.send(b"O", b"out\n")
-        assert connection.confirmed()
-        connection.exit()
+        connection.send_frame(b"O", b"out\n")
+        assert connection.is_output_confirmed()
+        connection.send_exit()
 
     assert modules(CLIENT, script) - modules(f"import sys; {LISTING}") == OURS
 
 
 def test_sending_input_up_loads_what_waits_on_two_sides(modules):
     def script(connection, request):
-        assert connection.ask(b"I") == b"in"
-        connection.send(b"O", b"out\n")
-        connection.exit()
+        assert connection.request_input(b"I") == b"in"
+        connection.send_frame(b"O", b"out\n")
+        connection.send_exit()
 
     assert modules(CLIENT, script) - modules(f"import sys; {LISTING}") <= OURS | {"select"}

@@ -51,7 +51,7 @@ def test_the_version_needs_no_server(client, argument, variables):
 
 
 def test_a_local_command_is_handed_over_with_its_arguments(client):
-    with client.serve(lambda connection, request: connection.send(b"L")) as server:
+    with client.serve(lambda connection, request: connection.send_frame(b"L")) as server:
         ran = client.run("version", "and", "")
     assert ran.stdout.decode() == f"maestro {maestro.__version__} ({client.kind} client)\n"
     assert [request.arguments for request in server.requests] == [[b"version", b"and", b""]] * (
@@ -61,14 +61,14 @@ def test_a_local_command_is_handed_over_with_its_arguments(client):
 
 def test_what_the_server_leaves_to_the_client_is_gone_on_with_without_asking_again(client):
     left = b'{"do": "fly", "to": "the moon"}'
-    with client.serve(lambda connection, request: connection.send(b"L", left)) as server:
+    with client.serve(lambda connection, request: connection.send_frame(b"L", left)) as server:
         ran = client.run("session", "attach", "parser")
     assert ran.returncode == 1 and b"does not know" in ran.stderr
     assert len(server.requests) == 1
 
 
 def test_an_unknown_local_command_is_said_so(client):
-    with client.serve(lambda connection, request: connection.send(b"L")):
+    with client.serve(lambda connection, request: connection.send_frame(b"L")):
         ran = client.run("teleport")
     assert ran.returncode == 1
     assert b"`teleport`" in ran.stderr

@@ -23,9 +23,9 @@ def asked(client) -> subprocess.Popen:
 
 def answers(connection, request):
     assert request.arguments == [b"hook", b"claude", b"PermissionRequest", b"--patient"]
-    assert connection.ask(b"I") == PAYLOAD
-    connection.send(b"O", ANSWER)
-    connection.send(b"X", b"0")
+    assert connection.request_input(b"I") == PAYLOAD
+    connection.send_frame(b"O", ANSWER)
+    connection.send_frame(b"X", b"0")
 
 
 def test_it_waits_for_a_server(client):
@@ -41,7 +41,7 @@ def test_it_asks_again_when_a_server_goes_away_without_an_answer(client):
     heard = []
 
     def goes_away(connection, request):
-        heard.append(connection.ask(b"I"))
+        heard.append(connection.request_input(b"I"))
 
     with client.serve(goes_away):
         process = asked(client)
@@ -57,8 +57,8 @@ def test_a_server_that_could_not_answer_is_asked_again(client):
     heard = []
 
     def fails(connection, request):
-        heard.append(connection.ask(b"I"))
-        connection.send(b"X", b"1")
+        heard.append(connection.request_input(b"I"))
+        connection.send_frame(b"X", b"1")
 
     with client.serve(fails):
         process = asked(client)
@@ -72,7 +72,7 @@ def test_a_server_that_could_not_answer_is_asked_again(client):
 
 def test_nothing_to_say_is_an_answer(client):
     def says_nothing(connection, request):
-        connection.send(b"X", b"0")
+        connection.send_frame(b"X", b"0")
 
     with client.serve(says_nothing):
         process = asked(client)
@@ -84,9 +84,9 @@ def test_whoever_wants_no_answer_any_more_ends_it(client):
     gone = []
 
     def holds(connection, request):
-        connection.ask(b"I")
+        connection.request_input(b"I")
         gone.append(False)
-        while connection.receive() is not None:
+        while connection.receive_frame() is not None:
             pass
         gone.append(True)
 
@@ -108,8 +108,8 @@ def test_an_answer_that_was_cut_off_is_not_passed_on(client):
 
     def cut_off(connection, request):
         if not heard:
-            heard.append(connection.ask(b"I"))
-            connection.send(b"O", b'{"decision": "deny"}\n')
+            heard.append(connection.request_input(b"I"))
+            connection.send_frame(b"O", b'{"decision": "deny"}\n')
             return
         answers(connection, request)
 

@@ -8,8 +8,8 @@ SECONDS = 20
 
 
 def greet(connection, request):
-    connection.send(b"O", b"hello\n")
-    connection.exit()
+    connection.send_frame(b"O", b"hello\n")
+    connection.send_exit()
 
 
 def test_the_socket_that_is_named(client, home):
@@ -53,8 +53,8 @@ def test_a_long_data_directory(client, home):
     got = []
 
     def script(connection, request):
-        got.append((request.directory, connection.ask(b"F", b"note")))
-        connection.exit()
+        got.append((request.directory, connection.request_input(b"F", b"note")))
+        connection.send_exit()
 
     client.env["MAESTRO_HOME"] = str(home / "short")
     with client.serve(script):

@@ -13,7 +13,7 @@ import maestro
 
 
 def done(connection, request):
-    connection.exit()
+    connection.send_exit()
 
 
 @pytest.fixture

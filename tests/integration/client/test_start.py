@@ -37,15 +37,15 @@ def say(text):
 
 def script(connection, request):
     if request.arguments[:1] == [b"up"]:
-        connection.send(b"L")
+        connection.send_frame(b"L")
         return
     if request.arguments[:1] == [b"recovery"]:
         found = b'{"sessions":[]}\\n' if b"--json" in request.arguments else b"1 session found alive: ada\\n"
-        connection.send(b"O", found)
-        connection.exit(4 if how == "discreet" else 0)
+        connection.send_frame(b"O", found)
+        connection.send_exit(4 if how == "discreet" else 0)
         return
-    connection.send(b"O", b"served\\n")
-    connection.exit()
+    connection.send_frame(b"O", b"served\\n")
+    connection.send_exit()
     if request.arguments == [b"down"]:
         over.set()
 

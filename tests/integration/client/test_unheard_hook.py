@@ -47,9 +47,9 @@ def test_beside_the_socket_that_was_asked(client, home, place):
 @pytest.mark.parametrize("lingers", [False, True], ids=["it goes away", "it takes too long"])
 def test_when_the_server_has_heard_it_and_does_not_answer(client, place, lingers):
     def script(connection, request):
-        assert connection.ask(b"I") == PAYLOAD
+        assert connection.request_input(b"I") == PAYLOAD
         if lingers:
-            connection.receive()
+            connection.receive_frame()
 
     with client.serve(script):
         client.run(*STOP, input=PAYLOAD, env=AGENT)
@@ -59,8 +59,8 @@ def test_when_the_server_has_heard_it_and_does_not_answer(client, place, lingers
 
 def test_a_hook_that_was_answered_is_not_kept(client, place):
     def script(connection, request):
-        connection.ask(b"I")
-        connection.send(b"O", b"{}\n")  # and then it goes away: but the agent has its answer
+        connection.request_input(b"I")
+        connection.send_frame(b"O", b"{}\n")  # and then it goes away: but the agent has its answer
 
     with client.serve(script):
         client.run(*STOP, input=PAYLOAD, env=AGENT)
@@ -69,7 +69,7 @@ def test_a_hook_that_was_answered_is_not_kept(client, place):
 
 def test_nor_is_one_that_the_server_could_not_answer(client, place):
     def script(connection, request):
-        connection.send(b"X", b"1")
+        connection.send_frame(b"X", b"1")
 
     with client.serve(script):
         client.run(*STOP, input=PAYLOAD, env=AGENT)

@@ -112,24 +112,24 @@ def test_a_store_behind_its_mark_is_named_until_the_person_accepts_the_loss(
         assert str(last) in problem
         wait_until(lambda: len(open_asks(live)) == 1, "the ask")
         assert problem in doctor(live)
-        assert live.command("backup", str(tmp_path / "a.tar")).returncode == 1
+        assert live.run_command("backup", str(tmp_path / "a.tar")).returncode == 1
         live.stop()
         live.start()
     assert str(last) in (live.home / "server.log").read_text()
-    live.command("ask", "answer", open_asks(live)[0]["id"], "accept the loss")
+    live.run_command("ask", "answer", open_asks(live)[0]["id"], "accept the loss")
     wait_until(lambda: status(live)["problems"] == [], "the end of the problem")
-    assert live.command("backup", str(tmp_path / "a.tar")).returncode == 0
+    assert live.run_command("backup", str(tmp_path / "a.tar")).returncode == 0
 
 
 def test_a_restore_writes_the_mark_anew(used: Any, tmp_path: Path) -> None:
     live, api, project = used
     archive = tmp_path / "all.tar"
-    assert live.command("backup", str(archive)).returncode == 0
+    assert live.run_command("backup", str(archive)).returncode == 0
     for number in range(5):
         api.call("POST", "/api/tasks", project=project, title=f"later {number}")
     wait_for_mark(live, api)
     live.stop()
-    assert live.command("restore", str(archive)).returncode == 0
+    assert live.run_command("restore", str(archive)).returncode == 0
     live.start()
     assert status(live)["problems"] == [] and open_asks(live) == []
     assert mark_of(live) <= api.events()[-1]["seq"]

@@ -149,7 +149,7 @@ class HttpSender(Sender):
 class CommandSender(Sender):
     def send(self, to: str, name: str, text: str) -> str | None:
         words = ["mail", "send", to, "--subject", name, "--message", text, "--idempotency-key", name, "--json"]
-        done = self.seat.server.command(*words, cwd=self.seat.folder, env=self.seat.env)
+        done = self.seat.server.run_command(*words, cwd=self.seat.folder, env=self.seat.env)
         assert done.returncode in (0, NO_SERVER), done
         return str(json.loads(done.stdout)["id"]) if done.returncode == 0 else None
 

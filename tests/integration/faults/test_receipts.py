@@ -255,7 +255,7 @@ def test_a_client_killed_while_it_prints(office: Any, worker: Any, client: tuple
         fcntl.ioctl(process.stdout, termios.FIONREAD, printed)
         if printed[0] >= PIPE_BYTES:
             break
-        office.server.command("status")
+        office.server.run_command("status")
     process.kill()
     end(process, -9)
     assert printed[0] >= PIPE_BYTES, "it should have filled the pipe"

@@ -69,7 +69,7 @@ def steps(dice: random.Random, count: int) -> list[Step]:
         "release": (5, lambda: (dice.randrange(9), often())),
         "end_session": (1, lambda: (dice.choice(SEATS[1:]),)),
         "pass_time": (8, lambda: (dice.choice([0.1, 0.4, 0.5, 3, 5, 70]),)),
-        "kill": (3, lambda: (dice.choice([0, 1, 3]), dice.randrange(12))),
+        "kill_server": (3, lambda: (dice.choice([0, 1, 3]), dice.randrange(12))),
     }
     names = dice.choices(list(kinds), [weight for weight, _ in kinds.values()], k=count)
     return [(name, kinds[name][1]()) for name in names]

@@ -199,12 +199,12 @@ async def test_of_two_that_want_the_same_one_gets_it(repo, tmp_path):
         for name, branch in (("a", "same"), ("b", "same"))
     )
     done = await asyncio.gather(one, other, return_exceptions=True)
-    assert sorted(type(each).__name__ for each in done) == ["Created", "NameTaken"]
+    assert sorted(type(each).__name__ for each in done) == ["CreatedWorktree", "NameTaken"]
     one, other = (
         worktrees.create_worktree(str(repo), path=str(tmp_path / "c"), branch=branch) for branch in ("this", "that")
     )
     done = await asyncio.gather(one, other, return_exceptions=True)
-    assert sorted(type(each).__name__ for each in done) == ["Created", "NameTaken"]
+    assert sorted(type(each).__name__ for each in done) == ["CreatedWorktree", "NameTaken"]
     assert len(repo.refs()) == 3
 
 

@@ -139,9 +139,9 @@ async def test_what_a_killed_server_left_is_swept_and_what_is_in_use_is_not(repo
     script = (
         "import asyncio, sys\n"
         "from maestro.git import repositories, worktrees\n"
-        "repositories.Records.accepts = lambda *_: True\n"
-        "asyncio.run(worktrees.merge(sys.argv[1], branch='y', into='run', message='m',"
-        " author=worktrees.Author('a', 'b@c')))\n"
+        "repositories.CheckoutRecords.accepts = lambda *_: True\n"
+        "asyncio.run(worktrees.merge_branch(sys.argv[1], branch='y', into='run', message='m',"
+        " author=worktrees.CommitAuthor('a', 'b@c')))\n"
     )
     server = await asyncio.create_subprocess_exec(sys.executable, "-c", script, str(repo))
     assert await asyncio.to_thread(fifo.read_text) == "here\n"

@@ -280,9 +280,9 @@ async def test_it_works_on_the_servers_own_loop(repo, tmp_path):
         "import sys, uvloop\n"
         "from maestro.git import worktrees\n"
         "async def main(repo, path):\n"
-        "    made = await worktrees.create(repo, path=path, branch='x')\n"
-        "    wanted = worktrees.Settings(copy=('.env',), setup='sleep 1000 & cat .env; wait', setup_seconds=1)\n"
-        "    done = await worktrees.prepare(made.path, settings=wanted, source=repo)\n"
+        "    made = await worktrees.create_worktree(repo, path=path, branch='x')\n"
+        "    wanted = worktrees.WorktreeSettings(copy=('.env',), setup='sleep 1000 & cat .env; wait', setup_seconds=1)\n"
+        "    done = await worktrees.prepare_worktree(made.path, settings=wanted, source=repo)\n"
         "    print(done.copied, done.setup.output, done.setup.is_timed_out)\n"
         "uvloop.run(main(*sys.argv[1:]))\n"
     )
