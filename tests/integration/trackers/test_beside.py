@@ -23,7 +23,7 @@ def test_a_tracker_is_chosen_by_the_file_and_by_nothing_else(newest: str, make_w
     status = world.beads.json("tracker", "status")
     assert status["kind"] == "builtin" and ".beads" in status["hint"]
     refused = world.live.run_command("tracker", "sync", cwd=world.beads.folder)
-    assert refused.returncode == 5 and b"no tracker beside Maestro" in refused.stderr
+    assert refused.returncode == 5 and b"has no external tracker" in refused.stderr
     local.unlink()
     config.write_text('[tracker]\nkind = "jira"\n')
     shown = world.live.run_command("project", "show", cwd=world.beads.folder)
@@ -96,7 +96,7 @@ def test_what_a_person_is_shown(newest: str, make_world: Callable[..., World]) -
     world.open(world.vc.join("finder"))
     world.in_step()
     shown = world.live.run_command("tracker", "status", cwd=world.beads.folder).stdout.decode()
-    assert "beads 1.0.5" in shown and "behind        nothing" in shown
+    assert "beads 1.0.5" in shown and "behind        none" in shown
     world.hand.misbehave("fail", "database is locked")
     world.open(world.vc.join("other"), "Second")
     wait_until(lambda: world.status()["problem"], what="a problem")

@@ -1,6 +1,6 @@
 """Plan the recovery of a session that ended by accident, in the transaction of its end.
 
-The background job `upkeep/recovering` carries the plan out.
+The background job `recovery_job` carries the plan out.
 """
 
 from __future__ import annotations

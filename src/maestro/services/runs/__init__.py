@@ -1,1 +1,1 @@
-"""Start, show, stop and resume runs. A background job (`upkeep/dispatching`) decides the next step of a run."""
+"""Start, show, stop and resume runs. A background job (`dispatch`) decides the next step of a run."""

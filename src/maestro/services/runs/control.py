@@ -1,4 +1,4 @@
-"""Start, show, stop and resume runs. The background job `upkeep/dispatching` decides the next step of a run."""
+"""Start, show, stop and resume runs. The background job `dispatch` decides the next step of a run."""
 
 from __future__ import annotations
 
