@@ -1,1 +1,1 @@
-"""The client: the `maestro` command. `thin` starts; the other modules are loaded when needed."""
+"""The client: the `maestro` command. `main` starts; the other modules are loaded when needed."""

@@ -38,7 +38,7 @@ class BackgroundJobs:
         self._clock = clock
         self._paces = paces or {}
         self._nudges = {job.name: asyncio.Event() for job in jobs}
-        self._tasks = [asyncio.create_task(self._repeat(job), name=f"upkeep-{job.name}") for job in jobs]
+        self._tasks = [asyncio.create_task(self._repeat(job), name=f"job-{job.name}") for job in jobs]
 
     def nudge_job(self, name: str) -> None:
         """Run the named job soon: a change may have made the job due. Only for the event loop's thread."""

@@ -193,7 +193,7 @@ class ProgramControl:
     async def stop_ended_session(self, caller: Caller, request: session_ops.EndSession, ended: Session) -> Session:
         """Stop the set-up or the program of a session that has just been ended.
 
-        A session that ends itself keeps its program for a moment to finish its turn (`upkeep/dismissing`).
+        A session that ends itself keeps its program for a moment to finish its turn (`dismissal`).
         """
         by = caller.title or caller.name
         if caller.session_id == ended.id:
