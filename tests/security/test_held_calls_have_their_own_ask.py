@@ -10,7 +10,7 @@ from maestro.domain.asks import Ask
 from maestro.domain.callers import Caller
 from maestro.events.hub import EVERYTHING
 from maestro.operations import asks as ops
-from maestro.services import asks
+from maestro.services.asks import asks
 from maestro.services.hooks.permission_hold import PermissionHolds, withdraw_permission_asks
 from maestro.testing.supervised import SECONDS_MAX
 from maestro.tools import hook_dialect, hook_registry

@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
-from maestro.services.hooks import record_files
+from maestro.services.conversations import record_files
 from maestro.testing.live import LiveServer
 from maestro.testing.supervised import wait_until
 

@@ -21,9 +21,9 @@ from maestro.operations import mail_shapes
 from maestro.operations import sessions as session_ops
 from maestro.operations import tasks as task_ops
 from maestro.server.app import Server
-from maestro.services import quotas
-from maestro.services.families import Families
 from maestro.services.hooks.permission_hold import PermissionHolds
+from maestro.services.quotas import quotas
+from maestro.services.quotas.families import Families
 from maestro.store.base import Tx
 from maestro.testing.clock import FakeClock
 from maestro.tools.hook_dialect import HookEvent, HookMoment

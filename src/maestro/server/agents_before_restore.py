@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from maestro.core import errors, limits
-from maestro.services.supervision.runners import Runners
+from maestro.services.runners.runners import Runners
 
 _POLL_SECONDS = 0.05
 

@@ -25,6 +25,7 @@ from maestro.operations import server as ops
 from maestro.operations.app import SocketPeer
 from maestro.operations.base import Operation
 from maestro.operations.registry import REGISTRY
+from maestro.server import effects as effects  # binds the effects across nouns
 from maestro.server import settings
 from maestro.server.bindings import build_bindings
 from maestro.server.dispatch import Dispatcher
@@ -32,52 +33,52 @@ from maestro.server.identities import Identities
 from maestro.server.jobs import build_background_jobs
 from maestro.server.reactions import Reactions
 from maestro.server.secrets import Secrets
-from maestro.services.asks import AskWaits
+from maestro.services.asks.asks import AskWaits
 from maestro.services.backups import Backups
 from maestro.services.conversations.push import Pusher
 from maestro.services.conversations.push_job import PushJob
 from maestro.services.events import EventLog
-from maestro.services.families import Families
 from maestro.services.hooks.firings import HookFirings
 from maestro.services.hooks.handler import HookHandler
 from maestro.services.hooks.late_hooks_job import LateHookJob
 from maestro.services.hooks.permission_hold import PermissionHolds
 from maestro.services.hooks.self_wait import SelfWaits
+from maestro.services.housekeeping.rate_alarms import AlarmJob
 from maestro.services.housekeeping.storage_checks import StorageCheckJob
 from maestro.services.issues.operations import IssueOperations
 from maestro.services.issues.views import IssueViews
 from maestro.services.mail.create import own_mailboxes
-from maestro.services.mail.rate_alarms import AlarmJob
 from maestro.services.mail.rate_limit import MailLimiter
 from maestro.services.mail.reading import MailReading
 from maestro.services.mail.receipts import ReceiptWaits
 from maestro.services.mail.search import MailSearch
-from maestro.services.mail.sending import MailSending
 from maestro.services.mail.waits import MailWaits
+from maestro.services.presence.tracker import PresenceTracker
 from maestro.services.projects.discovery import ProjectDiscovery, RequestNames
 from maestro.services.projects.link_settings import ProjectLinking
 from maestro.services.projects.locate import ProjectLocator
 from maestro.services.projects.sandboxes import ProjectSandboxes
-from maestro.services.quotas import QuotaBounds, Quotas
+from maestro.services.quotas.families import Families
+from maestro.services.quotas.quotas import QuotaBounds, Quotas
 from maestro.services.recovery.findings import RestartFindings
 from maestro.services.recovery.lost_sessions import LostSessionJob
+from maestro.services.recovery.reconcile import ReconcileJob
 from maestro.services.recovery.recovery_job import RecoveryJob
 from maestro.services.recovery.undelivered_mail import UnreadMailJob
+from maestro.services.runners.runners import Runners
 from maestro.services.runs.control import RunControl
 from maestro.services.runs.dispatch import RunDispatchJob
 from maestro.services.runs.gates import GateJob
+from maestro.services.sending.sending import MailSending
 from maestro.services.sessions.agents import AgentViews
 from maestro.services.sessions.lifecycle import Heartbeats, replace_tokens
-from maestro.services.sessions.presence import PresenceTracker
 from maestro.services.sessions.process_job import ProcessWatchJob
 from maestro.services.sessions.views import SessionExplainer
 from maestro.services.sessions.waits import SessionWaits
 from maestro.services.supervision.background_starts import BackgroundStarts
 from maestro.services.supervision.control import ProgramControl
 from maestro.services.supervision.launch import ProgramLauncher, ServerLocation
-from maestro.services.supervision.reconcile import ReconcileJob
 from maestro.services.supervision.runner_reports import RunnerReports
-from maestro.services.supervision.runners import Runners
 from maestro.services.supervision.spawn import Spawner
 from maestro.services.supervision.stop import ProgramStopper
 from maestro.services.supervision.terminals import Terminals

@@ -30,7 +30,9 @@ from maestro.operations import tools as tool_ops
 from maestro.operations import trackers as tracker_ops
 from maestro.operations import worktrees as worktree_ops
 from maestro.server.dispatch import Binding
-from maestro.services import asks, client_files, timelines
+from maestro.services import timelines
+from maestro.services.access import client_files
+from maestro.services.asks import asks
 from maestro.services.issues import moves as issue_moves
 from maestro.services.issues import views
 from maestro.services.issues.operations import needs_no_cycle_check
@@ -41,13 +43,13 @@ from maestro.services.projects import registry as projects
 from maestro.services.runs import control as runs
 from maestro.services.sessions import adoption, primers, registration
 from maestro.services.sessions import lifecycle as sessions
-from maestro.services.sessions import report as session_reports
 from maestro.services.sessions import views as session_views
 from maestro.services.supervision import control as session_control
 from maestro.services.supervision import tool_views
 from maestro.services.supervision.template_views import TemplateViews
 from maestro.services.tasks import dependencies, moves
 from maestro.services.tasks import editing as tasks
+from maestro.services.tasks import session_report as session_reports
 from maestro.store.base import Tx
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ import msgspec
 from maestro.core import errors, limits
 from maestro.domain.callers import Caller, Role, permits_role
 from maestro.operations.base import Effect, Operation
-from maestro.services.quotas import Quotas
+from maestro.services.access.session_relations import require_live_caller
+from maestro.services.quotas.quotas import Quotas
 from maestro.services.redacting import hide_tokens
-from maestro.services.sessions.relations import require_live_caller
 from maestro.store.base import Store, Tx
 from maestro.store.blobs import Blobs
 from maestro.store.content_holds import StoreContent

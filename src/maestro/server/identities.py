@@ -14,8 +14,8 @@ from maestro.core import errors
 from maestro.domain.callers import Caller, person_caller, unidentified_caller
 from maestro.operations.app import SocketPeer
 from maestro.server.secrets import Secrets
+from maestro.services.presence.tracker import PresenceTracker
 from maestro.services.sessions.lifecycle import hash_token, revive_session
-from maestro.services.sessions.presence import PresenceTracker
 from maestro.store.base import Store, Tx
 from maestro.supervisor import is_supervisor_name, supervisor_process_name
 from maestro.system import processes

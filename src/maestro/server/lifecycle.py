@@ -22,7 +22,7 @@ from maestro.server.home import HomeLock
 from maestro.server.ready import ReadyPipe
 from maestro.server.supervision import replace_killed_supervisor
 from maestro.services.projects import git_records
-from maestro.services.supervision.older_runners import find_unknown_runners, record_older_runners
+from maestro.services.runners.older_runners import find_unknown_runners, record_older_runners
 from maestro.store.layout import SERVER
 from maestro.store.sqlite import replacement
 from maestro.surfaces.cli.commands import CommandLine

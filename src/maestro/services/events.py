@@ -10,7 +10,7 @@ from maestro.domain.events import Event, EventKind
 from maestro.domain.tasks import Task
 from maestro.events.feed import CursorNotInLog, Feed
 from maestro.operations import server as ops
-from maestro.services.scope import find_readable_project
+from maestro.services.access.scope import find_readable_project
 from maestro.store.base import Store, Tx
 
 _SESSION_ENDS = frozenset({EventKind.SESSION_ENDED.value, EventKind.SESSION_LOST.value})

@@ -12,10 +12,11 @@ from maestro.domain.tasks import Task
 from maestro.domain.visibility import may_read, may_read_task, redact_event, redact_task
 from maestro.operations import timeline as ops
 from maestro.services import cursors
+from maestro.services.access import session_relations
+from maestro.services.access.find_run import find_run
+from maestro.services.access.scope import find_task
 from maestro.services.mail.threads import may_see_message
 from maestro.services.runs import control as runs
-from maestro.services.scope import find_task
-from maestro.services.sessions import relations
 from maestro.store.base import Tx
 
 
@@ -71,9 +72,9 @@ def _subjects_of_request(tx: Tx, caller: Caller, request: ops.TimelineSubject) -
         tree_ids = _task_tree(tx, task.id)
         return task.ref, [*tree_ids, *message_ids, *_worker_sessions(tx, tree_ids, [])]
     if request.session:
-        session = relations.find_session(tx, caller, request.session, project=request.project)
+        session = session_relations.find_session(tx, caller, request.session, project=request.project)
         return session.name, [session.id, *session.tasks]
-    run = runs.find_run(tx, caller, request.run or "", project=request.project)
+    run = find_run(tx, caller, request.run or "", project=request.project)
     standing = runs.tasks_with_attempts(tx, run)
     sessions = [attempt.session_id for entry in standing for attempt in entry.attempts]
     return run.id, [run.id, *(entry.task.id for entry in standing), *sessions]
@@ -99,7 +100,7 @@ def export_timeline(tx: Tx, caller: Caller, request: ops.ExportTimeline) -> ops.
     )
     sessions = [session for session in map(tx.sessions.get, session_ids) if session]
     kind = "run" if request.run else "session" if request.session else "task"
-    run = runs.find_run(tx, caller, request.run, project=request.project) if request.run else None
+    run = find_run(tx, caller, request.run, project=request.project) if request.run else None
     main_task = tx.tasks.get(run.task_id) if run else (tasks[0] if tasks else None)
     status = run.status.value if run else (sessions[0].status.value if kind == "session" else tasks[0].status.value)
     return ops.ExportedTimeline(

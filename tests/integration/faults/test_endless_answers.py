@@ -16,7 +16,7 @@ from maestro.domain.callers import Caller
 from maestro.operations import mail
 from maestro.operations import mail_shapes as shapes
 from maestro.server.app import Server
-from maestro.services.mail.rate_alarms import AlarmJob
+from maestro.services.housekeeping.rate_alarms import AlarmJob
 from maestro.testing.live import PYTHON_CLIENT
 
 SECONDS_MAX = 100.0

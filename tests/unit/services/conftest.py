@@ -19,15 +19,15 @@ from maestro.operations import mail_shapes
 from maestro.operations import sessions as session_ops
 from maestro.operations.members import CreateMember
 from maestro.operations.task_shapes import CreateTask, StartTask
-from maestro.services.families import Families
 from maestro.services.mail.rate_limit import MailLimiter
 from maestro.services.mail.reading import MailReading
-from maestro.services.mail.sending import MailSending
 from maestro.services.mail.waits import MailWaits
 from maestro.services.members import registry as members
+from maestro.services.presence.tracker import PresenceTracker
+from maestro.services.quotas.families import Families
+from maestro.services.sending.sending import MailSending
 from maestro.services.sessions import lifecycle as sessions
 from maestro.services.sessions import registration
-from maestro.services.sessions.presence import PresenceTracker
 from maestro.services.tasks import editing as tasks
 from maestro.services.tasks import moves
 from maestro.store.base import Tx

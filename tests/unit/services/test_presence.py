@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from maestro.core import limits
-from maestro.services.sessions.presence import PresenceTracker
+from maestro.services.presence.tracker import PresenceTracker
 from maestro.testing.clock import FakeClock
 
 

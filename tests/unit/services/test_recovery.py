@@ -12,7 +12,7 @@ from maestro.domain.callers import SERVER_CALLER, Caller
 from maestro.domain.recovery import RecoveryStep, SessionRecovery
 from maestro.domain.sessions import SessionStatus, StatusSource
 from maestro.operations import asks as ask_ops
-from maestro.services import asks
+from maestro.services.asks import asks
 from maestro.services.recovery import orphans
 from maestro.services.sessions import lifecycle as sessions
 from maestro.store.base import Tx

@@ -11,8 +11,8 @@ from maestro.domain.documents import ReportKind
 from maestro.domain.messages import MessageType
 from maestro.operations import sessions as ops
 from maestro.operations.task_shapes import BlockTask, CompleteTask, ReasonedTask, ReportTask, StartTask
-from maestro.services.sessions import report as session_reports
 from maestro.services.tasks import moves
+from maestro.services.tasks import session_report as session_reports
 
 World = Any
 PROGRESS, COMPLETE, BLOCKED, ERROR = ReportKind

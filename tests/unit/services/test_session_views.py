@@ -12,11 +12,11 @@ from maestro.domain.documents import ReportKind
 from maestro.operations import asks as ask_ops
 from maestro.operations import sessions as ops
 from maestro.operations.sessions import StatusFilter
-from maestro.services import asks
+from maestro.services.asks import asks
 from maestro.services.sessions import lifecycle as sessions
-from maestro.services.sessions import report as session_reports
 from maestro.services.sessions import views as session_views
 from maestro.services.sessions.views import SessionExplainer
+from maestro.services.tasks import session_report as session_reports
 
 World = Any
 OTHER = "prj_00000000000000000000000001"

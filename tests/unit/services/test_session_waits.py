@@ -12,8 +12,8 @@ from maestro.domain.documents import ReportKind
 from maestro.operations import sessions as ops
 from maestro.operations.sessions import SessionWaitUntil
 from maestro.services.sessions import lifecycle as sessions
-from maestro.services.sessions import report as session_reports
 from maestro.services.sessions.waits import SessionWaits
+from maestro.services.tasks import session_report as session_reports
 
 World = Any
 

@@ -21,11 +21,13 @@ from maestro.operations import server as log_ops
 from maestro.operations import sessions as ops
 from maestro.operations import terminals as terminal_ops
 from maestro.operations import timeline as timeline_ops
-from maestro.services import asks, timelines
+from maestro.services import timelines
+from maestro.services.asks import asks
 from maestro.services.events import EventLog
-from maestro.services.sessions import report, views
+from maestro.services.sessions import views
 from maestro.services.supervision import control
 from maestro.services.supervision.terminals import Terminals
+from maestro.services.tasks import session_report
 
 
 class Walled:
@@ -102,7 +104,9 @@ async def test_what_a_session_asks_is_for_its_project(walled: Walled) -> None:
 
 async def test_a_timeline_tells_a_session_what_it_may_see(walled: Walled) -> None:
     world = walled.world
-    await world.do(report.report_work, ops.ReportSession(kind=ReportKind.PROGRESS, text="Secret"), by=walled.worker)
+    await world.do(
+        session_report.report_work, ops.ReportSession(kind=ReportKind.PROGRESS, text="Secret"), by=walled.worker
+    )
     task = await world.task(held_by=walled.worker)
     await world.send(walled.worker, "human", subject="Secret", task=task.ref)
 

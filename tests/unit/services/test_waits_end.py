@@ -12,8 +12,8 @@ from maestro.core import errors
 from maestro.operations import asks as ask_ops
 from maestro.operations import sessions as session_ops
 from maestro.operations import task_shapes
-from maestro.services import asks
-from maestro.services.asks import AskWaits
+from maestro.services.asks import asks
+from maestro.services.asks.asks import AskWaits
 from maestro.services.sessions.waits import SessionWaits
 from maestro.services.tasks.waits import TaskWaits
 

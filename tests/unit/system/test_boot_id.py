@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from maestro.runner import process_tree
-from maestro.services.supervision.runners import RunnerNote, Runners
+from maestro.services.runners.runners import RunnerNote, Runners
 from maestro.system import boot_id, processes
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="start times are absolute elsewhere")

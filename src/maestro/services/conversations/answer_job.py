@@ -8,7 +8,7 @@ from maestro.core import errors, limits
 from maestro.core.clock import Clock
 from maestro.domain.conversations import ToolAsk
 from maestro.services.conversations import program_asks
-from maestro.services.supervision.runners import Runners
+from maestro.services.runners.runners import Runners
 from maestro.store.base import Store, Tx
 
 _RETRY_AFTER = timedelta(seconds=2)

@@ -12,7 +12,7 @@ from maestro.domain.callers import Caller
 from maestro.domain.conversations import ToolAsk, TurnState
 from maestro.domain.sessions import ENDED_STATUSES, Session, SessionStatus, StatusSource
 from maestro.domain.spawns import Spawn
-from maestro.services import asks
+from maestro.services.asks import asks
 from maestro.services.conversations import reported_events
 from maestro.services.sessions import status
 from maestro.store.base import Tx

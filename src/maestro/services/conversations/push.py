@@ -9,7 +9,7 @@ from maestro.domain.conversations import SessionConversation
 from maestro.domain.messages import ReceiptStep
 from maestro.prompts import pushes
 from maestro.services.mail import receipts
-from maestro.services.supervision.runners import Runners
+from maestro.services.runners.runners import Runners
 from maestro.store.base import Store, Tx
 
 

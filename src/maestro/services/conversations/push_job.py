@@ -32,13 +32,12 @@ from maestro.domain.prompts import is_prompt
 from maestro.domain.sessions import ENDED_STATUSES, Session, SessionStatus
 from maestro.operations.mail_shapes import ConfirmReceipt
 from maestro.prompts import pushes
-from maestro.services.conversations import unconfirmed_mail
+from maestro.services.conversations import transcript_usage, unconfirmed_mail
 from maestro.services.conversations.push import Pusher
-from maestro.services.hooks import transcript_usage
-from maestro.services.hooks.turn_tracking import confirm_pushed_mail
+from maestro.services.conversations.turn_tracking import confirm_pushed_mail
 from maestro.services.mail import reading, receipts
+from maestro.services.runners.runners import Runners
 from maestro.services.sessions import notices, report_effects
-from maestro.services.supervision.runners import Runners
 from maestro.store.base import Store, Tx
 from maestro.store.repositories.deliveries import MessageFilter
 from maestro.tools import registry as tools

@@ -20,14 +20,15 @@ from maestro.domain.sessions import ENDED_STATUSES, Session, SessionStatus
 from maestro.domain.spawns import Spawn
 from maestro.operations import mail_shapes
 from maestro.prompts import mail
-from maestro.services.conversations import unconfirmed_mail
-from maestro.services.hooks import late_hooks, status_signals, tool_gate, transcript_usage, turn_tracking
+from maestro.services.access import session_relations
+from maestro.services.asks.program_asks import withdraw_asks
+from maestro.services.conversations import transcript_usage, turn_tracking, unconfirmed_mail
+from maestro.services.hooks import late_hooks, status_signals, tool_gate
 from maestro.services.hooks.hook_state import HookState, HookStates
-from maestro.services.hooks.permission_hold import PermissionHolds, withdraw_asks
+from maestro.services.hooks.permission_hold import PermissionHolds
 from maestro.services.hooks.self_wait import SelfWaits
 from maestro.services.hooks.snapshot import HookSnapshot, read_snapshot
 from maestro.services.mail import receipts
-from maestro.services.sessions import relations
 from maestro.store.base import Store, Tx
 from maestro.tools.hook_dialect import EMPTY_REPLY, HookEvent, HookMoment, HookReply, ReplyKind
 
@@ -313,7 +314,7 @@ def _proof_of_reading(event: HookEvent, state: HookState, *, is_driven: bool, is
 
 
 def _run_writes(tx: Tx, caller: Caller, work: list[Callable[[Tx], None]]) -> None:
-    relations.require_live_caller(tx, caller)
+    session_relations.require_live_caller(tx, caller)
     for write in work:
         write(tx)
 

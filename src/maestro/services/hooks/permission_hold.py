@@ -15,9 +15,10 @@ from maestro.domain.callers import Caller
 from maestro.domain.messages import MessageType, ReceiptStep, ReceivedMessage
 from maestro.events.hub import Hub
 from maestro.operations import asks as ops
-from maestro.services import asks
+from maestro.services.access import session_relations
+from maestro.services.asks import asks
+from maestro.services.asks.program_asks import withdraw_asks
 from maestro.services.mail import receipts
-from maestro.services.sessions import relations
 from maestro.store.base import Store, Tx
 from maestro.store.repositories.deliveries import MessageFilter
 from maestro.tools.hook_dialect import EMPTY_REPLY, HookEvent, HookMoment, HookReply, ReplyKind
@@ -132,7 +133,7 @@ class PermissionHolds:
         return [opening.result().id for opening in openings if opening.done() and not opening.exception()]
 
     async def _wait_for_answer(self, caller: Caller, ask: Ask) -> Ask:
-        keys = [*relations.own_end_subjects(caller), ask.id]
+        keys = [*session_relations.own_end_subjects(caller), ask.id]
         with self._hub.subscribe(keys) as subscription:
             while (ask := await self._read_ask(caller, ask)).status is rules.AskStatus.OPEN:
                 await subscription.wait_for_event()
@@ -141,7 +142,7 @@ class PermissionHolds:
 
     async def _read_ask(self, caller: Caller, ask: Ask) -> Ask:
         def read_current(tx: Tx) -> Ask:
-            relations.require_live_caller(tx, caller)
+            session_relations.require_live_caller(tx, caller)
             return tx.asks.get(ask.id) or ask
 
         return await self._store.read(read_current, quick=True)
@@ -166,23 +167,6 @@ def ask_for_call(event: HookEvent) -> ops.CreateAsk:
         kind=rules.AskKind.PERMISSION,
         choice=[_ALLOW, _DENY],
     )
-
-
-def withdraw_asks(tx: Tx, caller: Caller, ask_ids: list[str]) -> None:
-    """Withdraw the asks that are still open."""
-    for ask_id in ask_ids:
-        ask = tx.asks.get(ask_id)
-        if ask is not None and ask.status is rules.AskStatus.OPEN:
-            asks.withdraw_ask(tx, caller, ops.OneAsk(id=ask_id))
-
-
-def withdraw_permission_asks(tx: Tx, caller: Caller) -> None:
-    """Withdraw the open permission asks of a program that no longer waits for an answer.
-
-    The agent's own asks stay open: the agent may wait for their answers after its turn.
-    """
-    open_asks = tx.asks.open_asks_of_calls(caller.name, limit=limits.page_items_default)
-    withdraw_asks(tx, caller, [ask.id for ask in open_asks if ask.kind is rules.AskKind.PERMISSION])
 
 
 def digest_of_call(event: HookEvent) -> str:

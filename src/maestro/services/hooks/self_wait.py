@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from maestro.core import errors
 from maestro.domain.conversations import SessionConversation
-from maestro.services.supervision.runners import Runners
+from maestro.services.runners.runners import Runners
 from maestro.tools import registry
 from maestro.tools.hook_dialect import HookEvent
 from maestro.tools.policy import SHELL

@@ -15,11 +15,12 @@ from maestro.domain.sessions import Session
 from maestro.domain.spawns import Spawn
 from maestro.domain.tasks import Priority
 from maestro.operations import primer as primer_ops
+from maestro.services.access import session_relations
 from maestro.services.conversations import pending_pushes
 from maestro.services.hooks.hook_state import HookState
 from maestro.services.mail import receipts
 from maestro.services.mail.reading import find_unshown
-from maestro.services.sessions import primers, relations
+from maestro.services.sessions import primers
 from maestro.store.base import Tx
 from maestro.store.repositories.deliveries import MessageFilter
 from maestro.tools import registry
@@ -56,7 +57,7 @@ def is_driven(conversation: SessionConversation | None) -> bool:
 
 
 def read_snapshot(tx: Tx, caller: Caller, event: HookEvent, state: HookState) -> HookSnapshot:
-    session = relations.own_session(tx, caller)
+    session = session_relations.own_session(tx, caller)
     if state.unconfirmed_receipts is None:
         state.unconfirmed_receipts = tx.hooks.answers_of(session.id)
     conversation = tx.conversations.get(session.id)

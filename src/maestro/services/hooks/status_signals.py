@@ -5,9 +5,10 @@ from __future__ import annotations
 from maestro.core import limits
 from maestro.domain.callers import Caller
 from maestro.domain.sessions import ENDED_STATUSES, SessionStatus, StatusSource
+from maestro.services.access import session_relations
 from maestro.services.hooks.snapshot import HookSnapshot
 from maestro.services.sessions import lifecycle as sessions
-from maestro.services.sessions import relations, status
+from maestro.services.sessions import status
 from maestro.store.base import Tx
 from maestro.tools.hook_dialect import HookEvent, HookMoment, HookReply, ReplyKind, StartReason
 
@@ -49,13 +50,18 @@ def _status_after(event: HookEvent, snapshot: HookSnapshot, reply: HookReply) ->
 
 def write_status(tx: Tx, caller: Caller, new_status: SessionStatus, detail: str) -> None:
     status.apply_signal(
-        tx, relations.own_session(tx, caller), new_status, source=StatusSource.HOOK, detail=detail, actor=caller.name
+        tx,
+        session_relations.own_session(tx, caller),
+        new_status,
+        source=StatusSource.HOOK,
+        detail=detail,
+        actor=caller.name,
     )
 
 
 def end_session(tx: Tx, caller: Caller) -> None:
     """End the session of a program that was started by hand and reports its own end."""
-    session = relations.own_session(tx, caller)
+    session = session_relations.own_session(tx, caller)
     if session.ended_at is None:
         sessions.finish_session(
             tx, session, SessionStatus.STOPPED, source=StatusSource.HOOK, actor=caller, detail="its program ended"

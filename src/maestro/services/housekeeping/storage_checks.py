@@ -12,7 +12,7 @@ from maestro.core.clock import Clock
 from maestro.core.errors import DAMAGE_HINT, MaestroError
 from maestro.domain.asks import AskStatus
 from maestro.domain.callers import SERVER_NAME
-from maestro.services import asks
+from maestro.services.asks import asks
 from maestro.store.base import Store, Tx
 from maestro.store.health import DamageFinding, DamageKind, StorageHealth, StorageProblem
 

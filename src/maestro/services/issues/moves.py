@@ -10,11 +10,11 @@ from maestro.domain.tasks import Task, TaskStatus
 from maestro.operations import issues as ops
 from maestro.operations import mail_shapes
 from maestro.operations.task_shapes import CompleteTask, HeldTask, MovedTask, StartTask
+from maestro.services.access.scope import find_project, require_movable_task, require_own_project
 from maestro.services.issues.comments import party_of_caller
 from maestro.services.mail import threads
 from maestro.services.mail.threads import find_visible_message
-from maestro.services.runs.ownership import require_own_runs
-from maestro.services.scope import find_project, require_movable_task, require_own_project
+from maestro.services.sessions.run_ownership import require_own_runs
 from maestro.services.tasks import moves
 from maestro.services.tasks.consequences import TaskConsequences
 from maestro.store.base import Tx

@@ -10,16 +10,16 @@ from maestro.domain.projects import Project
 from maestro.domain.tasks import Task
 from maestro.operations import issues as ops
 from maestro.operations import mail_shapes
+from maestro.services.access.scope import find_project, find_task, require_movable_task
 from maestro.services.issues import views
 from maestro.services.issues.comments import NewComment, check_comment, post_comment
 from maestro.services.issues.moves import find_issue, issue_of_task
 from maestro.services.issues.opening import IssueDraft, open_issue
 from maestro.services.mail import receipts
+from maestro.services.mail.contents import EnclosedContents
 from maestro.services.mail.create import inline_body
 from maestro.services.mail.rate_limit import MailLimiter
-from maestro.services.mail.sending import EnclosedContents
 from maestro.services.projects import access
-from maestro.services.scope import find_project, find_task, require_movable_task
 from maestro.services.tasks import dependencies, moves
 from maestro.services.tasks.consequences import TaskConsequences
 from maestro.store.base import Tx

@@ -18,7 +18,7 @@ from maestro.services.mail.create import Draft, inline_body, post_message, sende
 from maestro.store.base import Tx
 
 
-def apply_task_move(tx: Tx, caller: Caller, move: TaskMove, *, message: str = "") -> None:
+def apply_task_move(tx: Tx, caller: Caller, move: TaskMove, message: str) -> None:
     """Update the issue's thread and inform its opener after a move. `message` is the text given with the move."""
     before, after = move.before, move.after
     issue = tx.issues.of_task(after.id)

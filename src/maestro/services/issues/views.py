@@ -12,11 +12,11 @@ from maestro.domain.tasks import Task
 from maestro.domain.visibility import may_read_task, redact_task
 from maestro.operations import issues as ops
 from maestro.services import cursors
+from maestro.services.access.scope import find_project, find_task
 from maestro.services.issues.moves import issue_of_task
 from maestro.services.mail import receipts
 from maestro.services.mail.reading import MailReading
-from maestro.services.scope import find_project, find_task
-from maestro.services.tasks import editing as tasks
+from maestro.services.task_links import task_links
 from maestro.store.base import Tx
 
 
@@ -54,8 +54,8 @@ class IssueViews:
         return ops.IssueDetail(
             **msgspec.structs.asdict(_issue_line(tx, redact_task(caller, task), _IssueNames(tx))),
             thread_id=issue.thread_id,
-            origin=tasks.task_links([origin])[0] if origin else None,
-            dependants=tasks.task_links(tx.tasks.list_dependants(task.id, limit=links_max)),
+            origin=task_links([origin])[0] if origin else None,
+            dependants=task_links(tx.tasks.list_dependants(task.id, limit=links_max)),
             documents=tx.documents.of_task(task.id, limit=links_max) if may_read_task(caller, task) else [],
             comments=[_comment_view(tx, message) for message in thread.messages],
             truncated=thread.truncated,

@@ -6,7 +6,7 @@ from maestro.core import errors, limits
 from maestro.domain.callers import Caller, Role
 from maestro.domain.messages import BroadcastScope
 from maestro.domain.projects import Project
-from maestro.services.scope import require_own_project
+from maestro.services.access.scope import require_own_project
 from maestro.store.base import Tx
 
 _RECIPIENTS_MAX = limits.broadcast_recipients_max

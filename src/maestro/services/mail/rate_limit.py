@@ -13,8 +13,8 @@ import msgspec
 from maestro.core import errors, limits
 from maestro.domain.callers import Caller
 from maestro.domain.messages import Message, next_hop_count
-from maestro.services.families import Families
-from maestro.services.rates import Rate, RateWindow
+from maestro.services.quotas.families import Families
+from maestro.services.quotas.rates import Rate, RateWindow
 from maestro.store.base import Tx
 
 _ALARM_EVERY = timedelta(hours=1)

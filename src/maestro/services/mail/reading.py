@@ -14,11 +14,11 @@ from maestro.domain.sessions import Contact, contact_of
 from maestro.domain.visibility import may_read
 from maestro.operations import mail_shapes as ops
 from maestro.services import cursors
+from maestro.services.access.scope import find_project, find_task
+from maestro.services.access.session_relations import caller_of_mailbox
 from maestro.services.mail import receipts
 from maestro.services.mail.create import own_mailboxes
 from maestro.services.mail.threads import find_visible_message, may_see_message
-from maestro.services.scope import find_project, find_task
-from maestro.services.sessions.relations import caller_of_mailbox
 from maestro.store.base import Store, Tx
 from maestro.store.blobs import Blobs
 from maestro.store.repositories.deliveries import MessageFilter

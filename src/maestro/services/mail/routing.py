@@ -9,8 +9,8 @@ from maestro.domain.callers import Caller
 from maestro.domain.messages import HUMAN_MAILBOX
 from maestro.domain.sessions import SessionMode
 from maestro.domain.tasks import Task
+from maestro.services.access.scope import find_linked_project, find_project, find_task
 from maestro.services.mail.create import MailTarget
-from maestro.services.scope import find_linked_project, find_project, find_task
 from maestro.store.base import Tx
 from maestro.store.repositories.sessions import MailRoute
 

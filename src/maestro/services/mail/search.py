@@ -17,7 +17,7 @@ from maestro.domain.documents import StoredContent
 from maestro.domain.visibility import may_read
 from maestro.operations import mail_shapes as ops
 from maestro.services import cursors
-from maestro.services.scope import find_project
+from maestro.services.access.scope import find_project
 from maestro.store.base import Store, Tx
 from maestro.store.blobs import Blobs
 from maestro.store.repositories.mail import SearchText

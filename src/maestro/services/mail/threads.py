@@ -6,6 +6,7 @@ from maestro.core import errors, ids, limits
 from maestro.domain.callers import Caller, Role
 from maestro.domain.events import EventKind, NewEvent
 from maestro.domain.messages import Message
+from maestro.domain.sessions import Session
 from maestro.operations import mail_shapes as ops
 from maestro.services.mail.create import own_mailboxes
 from maestro.store.base import Tx
@@ -110,3 +111,8 @@ def release_held_thread(tx: Tx, holder: str, thread_id: str, *, actor: str) -> N
     # The event names the mailboxes, because waits on these mailboxes must see the released messages.
     data = {"by": holder, "to": tx.deliveries.shared_mailboxes_of_thread(thread_id)}
     tx.log(NewEvent(EventKind.THREAD_RELEASED, thread_id, None, data), actor=actor)
+
+
+def release_threads_of_ended(tx: Tx, session: Session, caller: Caller) -> None:
+    """Release the threads that an ended session had claimed."""
+    release_all_threads(tx, session.id, actor=caller.name)

@@ -11,10 +11,10 @@ from maestro.domain.messages import ReceivedMessage
 from maestro.domain.tasks import Priority
 from maestro.events.hub import Hub, Subscription, mailbox_key
 from maestro.operations import mail_shapes as ops
+from maestro.services.access.session_relations import own_end_subjects, require_live_caller
 from maestro.services.mail import reading, receipts
 from maestro.services.mail.create import own_mailboxes
-from maestro.services.sessions.presence import PresenceTracker
-from maestro.services.sessions.relations import own_end_subjects, require_live_caller
+from maestro.services.presence.tracker import PresenceTracker
 from maestro.store.base import Store, Tx
 from maestro.store.repositories.deliveries import MessageFilter
 from maestro.store.repositories.mail import RANKS

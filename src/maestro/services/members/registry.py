@@ -14,8 +14,8 @@ from maestro.domain.members import Member, Permission, Tool
 from maestro.domain.projects import Project
 from maestro.domain.visibility import redact_member
 from maestro.operations import members as ops
+from maestro.services.access.scope import find_project, require_own_project
 from maestro.services.members import rights
-from maestro.services.scope import find_project, require_own_project
 from maestro.store.base import Tx
 
 

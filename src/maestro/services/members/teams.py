@@ -14,8 +14,8 @@ from maestro.domain.members import Member, Team
 from maestro.domain.projects import Project
 from maestro.domain.visibility import redact_member
 from maestro.operations import teams as ops
+from maestro.services.access.scope import find_project, require_own_project
 from maestro.services.members.registry import find_member, require_present
-from maestro.services.scope import find_project, require_own_project
 from maestro.store.base import Tx
 
 

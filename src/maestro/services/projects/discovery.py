@@ -25,11 +25,11 @@ from maestro.domain.trackers import TrackerKind, configured_tracker
 from maestro.git.worktrees import parse_setup
 from maestro.operations import issues as issue_ops
 from maestro.operations import mail_shapes, task_shapes
+from maestro.services.access.scope import find_linked_project
 from maestro.services.projects import registry as projects
+from maestro.services.projects import tracker_choice
 from maestro.services.projects.checkouts import read_checkout
 from maestro.services.projects.locate import find_or_register_project
-from maestro.services.scope import find_linked_project
-from maestro.services.trackers import choice
 from maestro.store.base import Store, Tx
 from maestro.system.small_files import read_small
 from maestro.text import bounded_toml
@@ -349,4 +349,4 @@ def _apply_rules(
     project = tx.projects.get(workspace.project_id)
     if project is not None and rules:
         projects.set_rules(tx, caller, project, rules)
-    choice.apply_tracker_setting(tx, caller, workspace, tracker)
+    tracker_choice.apply_tracker_setting(tx, caller, workspace, tracker)

@@ -15,9 +15,9 @@ from maestro.domain.sandboxes import is_cache_folder
 from maestro.domain.trackers import TrackerKind
 from maestro.domain.visibility import may_read
 from maestro.operations import projects as ops
+from maestro.services import effects
+from maestro.services.access.scope import find_project
 from maestro.services.projects import locate
-from maestro.services.scope import find_project
-from maestro.services.tasks.consequences import TaskConsequences
 from maestro.store.base import Tx
 
 _RULES = ("inbound", "replies_reopen", "sandbox", "caches")
@@ -89,8 +89,5 @@ def _set_stages(tx: Tx, caller: Caller, project: Project, stages: list[str]) -> 
     changed = msgspec.structs.replace(project, stages=stages)
     tx.projects.update(changed)
     tx.log(NewEvent(EventKind.PROJECT_CHANGED, project.id, project.id, {"stages": stages}), actor=caller.name)
-    outcome = TaskConsequences(tx, caller)
-    for parent_id in tx.tasks.stage_scopes(project.id):
-        outcome.queue_stages(project.id, parent_id)
-    outcome.run_queued_checks()
+    effects.stages_changed(tx, caller, changed)
     return changed

@@ -15,10 +15,10 @@ from maestro.domain.sessions import Session, SessionStatus
 from maestro.domain.tasks import TaskStatus
 from maestro.operations import server as ops
 from maestro.operations.server import FoundRun, FoundSession, FoundSessionState
+from maestro.services.presence.tracker import PresenceTracker
 from maestro.services.runs import control as runs
 from maestro.services.sessions import lifecycle as sessions
 from maestro.services.sessions import notices
-from maestro.services.sessions.presence import PresenceTracker
 from maestro.store.base import Store, Tx
 from maestro.system import boot_id
 

@@ -13,9 +13,9 @@ from maestro.core import limits
 from maestro.core.clock import Clock
 from maestro.domain.callers import SERVER_CALLER
 from maestro.domain.sessions import ENDED_STATUSES, Session, SessionStatus, StatusSource, is_lost
+from maestro.services.presence.grace import GRACE, GracePeriod
+from maestro.services.presence.tracker import PresenceTracker
 from maestro.services.sessions import lifecycle as sessions
-from maestro.services.sessions.grace import GRACE, GracePeriod
-from maestro.services.sessions.presence import PresenceTracker
 from maestro.store.base import Store, Tx
 
 _DEFERRAL = timedelta(seconds=limits.session_lease_seconds // 2)

@@ -7,14 +7,14 @@ from datetime import timedelta
 import msgspec
 
 from maestro.core import limits
-from maestro.domain.callers import SERVER_CALLER
+from maestro.domain.callers import SERVER_CALLER, Caller
 from maestro.domain.messages import HUMAN_MAILBOX
 from maestro.domain.recovery import SessionRecovery
 from maestro.domain.sessions import Session, SessionMode
-from maestro.services import asks
+from maestro.services.asks import asks
 from maestro.services.mail import routing
-from maestro.services.recovery import plans as recovery
 from maestro.services.sessions import adoption, notices
+from maestro.services.sessions import recovery_plans as recovery
 from maestro.store.base import Tx
 
 
@@ -83,3 +83,11 @@ def _ask_person(tx: Tx, plan: SessionRecovery, coordinator: Session, workers: li
         choices=recovery.recovery_choices(tx, coordinator, can_resume=can_resume),
     )
     tx.recoveries.put(msgspec.structs.replace(plan, due_at=None, ask_id=ask.id))
+
+
+def settle_orphans_ask(tx: Tx, session: Session, caller: Caller) -> None:
+    """Withdraw the ask about the workers of an ended coordinator once the last of its workers has ended."""
+    above = tx.recoveries.get(session.parent_id) if session.parent_id else None
+    if above is not None and above.ask_id is not None and not tx.sessions.list_children(above.session_id, limit=1):
+        asks.withdraw_all_asks(tx, above.session_id, caller.name)
+        tx.recoveries.clear_next_step(above.session_id)

@@ -13,9 +13,9 @@ from maestro.domain.callers import SERVER_CALLER
 from maestro.domain.recovery import RecoveryStep, SessionRecovery
 from maestro.domain.sessions import Session, SessionMode
 from maestro.services.recovery import orphans
+from maestro.services.runners.runners import Runners
 from maestro.services.supervision import resume
 from maestro.services.supervision.background_starts import BackgroundStarts
-from maestro.services.supervision.runners import Runners
 from maestro.services.supervision.stop import ProgramStopper
 from maestro.store.base import Store, Tx
 

@@ -14,25 +14,25 @@ from maestro.domain.events import EventKind, NewEvent
 from maestro.domain.grants import rights_of
 from maestro.domain.runs import Attempt, AttemptOutcome, Run, RunStatus, RunStrategy, TaskAttempts, describe_result
 from maestro.domain.tasks import Priority, Task, TaskStatus
-from maestro.domain.visibility import may_read
 from maestro.events.hub import Hub
 from maestro.git import worktrees
 from maestro.operations import runs as ops
 from maestro.operations import task_shapes
+from maestro.services.access.find_run import find_run
+from maestro.services.access.scope import find_project, find_readable_project, find_task, require_own_project
 from maestro.services.runs import rights
 from maestro.services.runs import wait_reasons as run_waits
-from maestro.services.runs.ownership import owns_run
-from maestro.services.scope import find_project, find_readable_project, find_task, require_own_project
 from maestro.services.sessions import notices
+from maestro.services.sessions.run_ownership import owns_run
 from maestro.services.supervision.spawn_options import choose_directory, choose_tool, find_members
 from maestro.services.supervision.stop import ProgramStopper
+from maestro.services.task_links import task_links
 from maestro.services.tasks import editing as task_service
 from maestro.services.tasks import moves
 from maestro.store.base import Store, Tx
 
 _REDRAW_SECONDS = 0.2
 _WAITS_SHOWN_MAX = 5
-_SHORT_ID_CHARS_MIN = 4
 
 
 def start_run(tx: Tx, caller: Caller, request: ops.StartRun) -> Run:
@@ -150,7 +150,7 @@ def run_view(tx: Tx, run: Run) -> ops.RunView:
         title=root.title if root else "",
         tasks=[_run_task(tx, shown, edges.get(shown.task.id, [])) for shown in standings],
         counts=dict(counts),
-        found=task_service.task_links(tx.tasks.list_found_below(run.task_id, limit=limits.blockers_shown_max)),
+        found=task_links(tx.tasks.list_found_below(run.task_id, limit=limits.blockers_shown_max)),
     )
 
 
@@ -196,31 +196,6 @@ def _run_in_list(tx: Tx, run: Run) -> ops.RunInList:
     root = tx.tasks.get(run.task_id)
     task, title = (root.ref, root.title) if root else (run.task_id, "")
     return ops.RunInList(**msgspec.structs.asdict(run), task=task, title=title)
-
-
-def find_run(tx: Tx, caller: Caller, run_id: str, *, project: str = "") -> Run:
-    """Return the run that `run_id` names: a full id, a part of an id, or a task, which stands for its newest run."""
-    run = tx.runs.get(run_id) or _run_by_short_id(tx, caller, run_id, project)
-    if run is None or not may_read(caller, run.project_id):
-        raise errors.NotFound(f"There is no run {run_id!r}.", hint="maestro run list")
-    return run
-
-
-def _run_by_short_id(tx: Tx, caller: Caller, text: str, project: str) -> Run | None:
-    if "#" in text or text.startswith("tsk_"):
-        return tx.runs.last_of_task(find_task(tx, caller, text, project=project).id)
-    wanted = text.removeprefix("run_").removeprefix("…")
-    if len(wanted) < _SHORT_ID_CHARS_MIN:
-        return None
-    owner = find_project(tx, caller, project)
-    newest = tx.runs.list_page(owner.id, before="run_~", limit=limits.page_items_max)
-    matches = [run for run in newest if run.id.endswith(wanted) or run.id.startswith(f"run_{wanted}")]
-    if len(matches) > 1:
-        raise errors.Ambiguous(
-            f"{text!r} could be {' or '.join(run.id for run in matches[:_WAITS_SHOWN_MAX])}.",
-            data={"candidates": [run.id for run in matches]},
-        )
-    return matches[0] if matches else None
 
 
 def _own_run(tx: Tx, caller: Caller, request: ops.OneRun, *, action: str) -> Run:

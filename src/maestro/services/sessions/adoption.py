@@ -8,8 +8,9 @@ from maestro.domain.events import EventKind, NewEvent
 from maestro.domain.sessions import Session, SessionMode
 from maestro.domain.tasks import Priority
 from maestro.operations import sessions as ops
-from maestro.services import asks
-from maestro.services.sessions import notices, relations
+from maestro.services import effects
+from maestro.services.access import session_relations
+from maestro.services.sessions import notices
 from maestro.services.sessions.views import require_live_session
 from maestro.store.base import Tx
 
@@ -19,7 +20,7 @@ def adopt_sessions(tx: Tx, caller: Caller, request: ops.AdoptSessions) -> ops.Ad
     adopter = _adopter(tx, caller, request)
     adopted: list[Session] = []
     for ref in dict.fromkeys(request.ids):
-        session = relations.find_session(tx, caller, ref, project=request.project)
+        session = session_relations.find_session(tx, caller, ref, project=request.project)
         if session.project_id != adopter.project_id:
             raise errors.Conflict(f"{session.name} belongs to another project than {adopter.name}.")
         _require_may_adopt(tx, caller, session)
@@ -38,9 +39,9 @@ def _adopter(tx: Tx, caller: Caller, request: ops.AdoptSessions) -> Session:
     if request.by is None and not caller.is_session:
         raise errors.Invalid("The session that adopts is missing.", hint="Name it with --by SESSION.")
     adopter = (
-        relations.find_session(tx, caller, request.by, project=request.project)
+        session_relations.find_session(tx, caller, request.by, project=request.project)
         if request.by
-        else relations.own_session(tx, caller)
+        else session_relations.own_session(tx, caller)
     )
     require_live_session(adopter)
     if adopter.mode is not SessionMode.COORDINATE:
@@ -49,7 +50,7 @@ def _adopter(tx: Tx, caller: Caller, request: ops.AdoptSessions) -> Session:
             data={"id": adopter.id, "mode": adopter.mode},
         )
     if caller.is_session and adopter.id != caller.session_id:
-        relations.require_authority(tx, caller, adopter, action="hand workers to")
+        session_relations.require_authority(tx, caller, adopter, action="hand workers to")
     return adopter
 
 
@@ -61,7 +62,7 @@ def take_over_workers(tx: Tx, caller: Caller, gone: Session, adopter: Session) -
 def _adopt_session_or_workers(tx: Tx, caller: Caller, session: Session, adopter: Session) -> list[Session]:
     """Adopt a live session itself, or the workers of an ended coordinator. Return the adopted sessions."""
     if session.ended_at is None:
-        if relations.is_same_or_above(tx, session.id, adopter):
+        if session_relations.is_same_or_above(tx, session.id, adopter):
             raise errors.Conflict(
                 f"{adopter.name} cannot adopt {session.name}: a session adopts neither itself nor a session above it."
             )
@@ -69,7 +70,7 @@ def _adopt_session_or_workers(tx: Tx, caller: Caller, session: Session, adopter:
         return [session]
     tx.sessions.set_successor(session.id, successor_id=adopter.id)
     tx.recoveries.clear_next_step(session.id)
-    asks.withdraw_all_asks(tx, session.id, actor=caller.name)  # the ask about its workers is settled
+    effects.answers_not_needed(tx, session.id, caller.name)  # the ask about its workers is settled
     workers = tx.sessions.list_children(session.id, limit=limits.sessions_in_tree_max)
     for worker in workers:
         _set_coordinator(tx, caller, worker, adopter)
@@ -103,7 +104,7 @@ def _require_may_adopt(tx: Tx, caller: Caller, session: Session) -> None:
 
     The person and the sessions above may; any coordinator of the project may once the session's own has ended.
     """
-    if caller.role is Role.PERSON or relations.is_same_or_above(tx, caller.session_id, session):
+    if caller.role is Role.PERSON or session_relations.is_same_or_above(tx, caller.session_id, session):
         return
     above = session if session.ended_at is not None else None
     if above is None and session.parent_id is not None:

@@ -11,8 +11,8 @@ from maestro.domain.presence import Presence as Near
 from maestro.domain.projects import Project, Workspace
 from maestro.domain.sessions import Session
 from maestro.operations import agents as ops
-from maestro.services.scope import find_project
-from maestro.services.sessions.presence import PresenceTracker
+from maestro.services.access.scope import find_project
+from maestro.services.presence.tracker import PresenceTracker
 from maestro.store.base import Tx
 
 _ORDER = {near: position for position, near in enumerate(Near)}

@@ -8,7 +8,6 @@ from collections.abc import Callable
 import msgspec
 
 from maestro.core import errors, limits
-from maestro.domain import tasks as task_rules
 from maestro.domain.callers import Caller, Role
 from maestro.domain.events import EventKind, NewEvent
 from maestro.domain.sessions import (
@@ -19,15 +18,14 @@ from maestro.domain.sessions import (
     StatusSignal,
     StatusSource,
 )
-from maestro.domain.tasks import Priority, TaskStatus
+from maestro.domain.tasks import Priority
 from maestro.operations import sessions as ops
-from maestro.services import asks
-from maestro.services.mail import threads
+from maestro.services import effects
+from maestro.services.access import session_relations
 from maestro.services.mail.create import own_mailboxes
 from maestro.services.mail.reading import coordinator_contact
-from maestro.services.recovery import plans as recovery
-from maestro.services.sessions import notices, relations, status
-from maestro.services.tasks.consequences import TaskConsequences
+from maestro.services.sessions import notices, status
+from maestro.services.sessions import recovery_plans as recovery
 from maestro.store.base import Store, Tx
 from maestro.system import processes
 
@@ -47,7 +45,7 @@ def replace_tokens(tx: Tx, token_of: Callable[[str], str]) -> None:
 
 def record_heartbeat(tx: Tx, caller: Caller, request: ops.SendHeartbeat) -> ops.HeartbeatAnswer:
     """Store a sign of life at once. It renews the session's lease and all claims of the session."""
-    session = relations.own_session(tx, caller)
+    session = session_relations.own_session(tx, caller)
     if session.ended_at is not None:
         raise errors.NotAuthenticated("This session has ended.", hint="Register again: maestro session register")
     if request.status in ENDED_STATUSES:
@@ -78,7 +76,7 @@ class Heartbeats:
 
 def _answer_without_write(tx: Tx, caller: Caller, request: ops.SendHeartbeat) -> ops.HeartbeatAnswer | None:
     """Return the answer to a heartbeat that needs no write; else None."""
-    session = relations.own_session(tx, caller)
+    session = session_relations.own_session(tx, caller)
     is_fresh = (tx.at - session.seen_at).total_seconds() < limits.presence_store_seconds
     if request.status not in (None, session.status) or not is_fresh or tx.tasks.has_lease(session.id):
         return None
@@ -88,15 +86,15 @@ def _answer_without_write(tx: Tx, caller: Caller, request: ops.SendHeartbeat) ->
 def end_session(tx: Tx, caller: Caller, request: ops.EndSession) -> Session:
     """End a session on request: void the token and give back the tasks."""
     session = (
-        relations.find_session(tx, caller, request.id, project=request.project)
+        session_relations.find_session(tx, caller, request.id, project=request.project)
         if request.id
-        else relations.own_session(tx, caller)
+        else session_relations.own_session(tx, caller)
     )
     if request.status not in ENDED_STATUSES:
         raise errors.Invalid(
             f"A session cannot end as {request.status}.", hint=f"Use one of: {', '.join(sorted(ENDED_STATUSES))}."
         )
-    relations.require_authority(tx, caller, session, action="end")
+    session_relations.require_authority(tx, caller, session, action="end")
     finish_session(tx, session, request.status, source=StatusSource.REPORT, actor=caller)
     return _reread(tx, session)
 
@@ -112,22 +110,11 @@ def finish_session(
     data = {"name": session.name, "from": session.status.value, "status": final.value}
     tx.log(NewEvent(kind, session.id, session.project_id, data), actor=actor.name)
     resumes = recovery.plan_recovery(tx, session, final, source=source)
-    _release_tasks(tx, actor, session)
-    threads.release_all_threads(tx, session.id, actor=actor.name)
-    asks.withdraw_all_asks(tx, session.id, actor=actor.name)
+    effects.session_ended(tx, session, actor)
     if final is not session.status:  # else the notice went out when the session reported the status itself
         text = f"{detail}\n\nMaestro starts {session.name} again." if resumes else detail
         notices.notify_status_change(tx, session, final, text)
     notices.notify_workers_of_end(tx, session, final, will_resume=resumes)
-    _settle_orphans_ask(tx, session, actor=actor.name)
-
-
-def _settle_orphans_ask(tx: Tx, session: Session, *, actor: str) -> None:
-    """Withdraw the ask about the workers of an ended coordinator once the last of its workers has ended."""
-    above = tx.recoveries.get(session.parent_id) if session.parent_id else None
-    if above is not None and above.ask_id is not None and not tx.sessions.list_children(above.session_id, limit=1):
-        asks.withdraw_all_asks(tx, above.session_id, actor=actor)
-        tx.recoveries.clear_next_step(above.session_id)
 
 
 def identify_caller(tx: Tx, caller: Caller, request: ops.WhoAmI) -> ops.CallerIdentity:
@@ -164,7 +151,7 @@ def revive_session(tx: Tx, token_hash: str) -> Caller | None:
         return None
     tx.sessions.renew_leases(session.id, at=tx.at)
     tx.recoveries.clear_next_step(session.id)
-    asks.withdraw_all_asks(tx, session.id, actor=session.id)
+    effects.answers_not_needed(tx, session.id, session.id)
     revived = tx.sessions.get(session.id)
     assert revived is not None
     status.apply_signal(
@@ -190,23 +177,11 @@ def is_process_running(session: Session) -> bool:
 
 def set_grant(tx: Tx, caller: Caller, request: ops.GrantSession) -> ops.GrantedSession:
     """Set a session's grant; the dispatcher lets only the person call this. Runs of an ended session use it too."""
-    session = relations.find_session(tx, caller, request.id, project=request.project)
+    session = session_relations.find_session(tx, caller, request.id, project=request.project)
     tx.sessions.set_grant(session.id, request.grant)
     data = {"name": session.name, "from": session.grant.value, "grant": request.grant.value}
     tx.log(NewEvent(EventKind.SESSION_GRANTED, session.id, session.project_id, data), actor=caller.name)
     return ops.GrantedSession(**msgspec.structs.asdict(_reread(tx, session)))
-
-
-def _release_tasks(tx: Tx, caller: Caller, session: Session) -> None:
-    outcome = TaskConsequences(tx, caller)
-    for held in tx.tasks.of_holder(session.id, limit=limits.job_batch_rows_max):
-        task = tx.tasks.get(held.id)  # read again: an earlier release may have completed the task
-        if task is None or task.holder != session.id:
-            continue
-        if task.status is TaskStatus.IN_PROGRESS:
-            outcome.apply_move(task_rules.release(task, at=tx.at))
-        elif task.status is TaskStatus.BLOCKED:
-            outcome.apply_move(task_rules.expire(task, at=tx.at))
 
 
 def _reread(tx: Tx, session: Session) -> Session:

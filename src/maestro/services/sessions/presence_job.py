@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from maestro.core import limits
 from maestro.core.clock import Clock
-from maestro.services.sessions.presence import PresenceTracker
+from maestro.services.presence.tracker import PresenceTracker
 from maestro.store.base import Store, Tx
 
 

@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 
 from maestro.core import errors, limits
 from maestro.domain.sessions import SessionStatus, StatusSignal, StatusSource
-from maestro.services.sessions.presence import PresenceTracker
-from maestro.services.sessions.process_watch import ProcessWatch
+from maestro.services.presence.process_watch import ProcessWatch
+from maestro.services.presence.tracker import PresenceTracker
 from maestro.store.base import Store, Tx
 
 log = logging.getLogger(__name__)

@@ -25,8 +25,8 @@ from maestro.domain.sessions import (
 )
 from maestro.domain.tasks import Task
 from maestro.operations import sessions as ops
-from maestro.services.scope import find_project, find_task, require_own_project
-from maestro.services.sessions import relations
+from maestro.services.access import session_relations
+from maestro.services.access.scope import find_project, find_task, require_own_project
 from maestro.services.sessions.lifecycle import finish_session, hash_token, is_process_running, lease_seconds
 from maestro.store.base import Tx
 from maestro.system import processes
@@ -222,7 +222,7 @@ def _require_descendant(tx: Tx, caller: Caller, pid: int) -> None:
 def _parent_id(tx: Tx, caller: Caller, request: ops.RegisterSession, project: Project) -> str | None:
     if request.parent is None:
         return caller.session_id
-    parent = relations.find_session(tx, caller, request.parent, project=project.id)
+    parent = session_relations.find_session(tx, caller, request.parent, project=project.id)
     if caller.role is Role.WORKER and parent.id != caller.session_id:
         raise errors.NotPermitted(f"A worker may register sessions only under itself, not under {parent.name}.")
     if parent.ended_at is not None or parent.project_id != project.id:

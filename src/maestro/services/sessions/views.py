@@ -11,11 +11,11 @@ from maestro.domain.callers import Caller
 from maestro.domain.sessions import Contact, Session, SessionStatus, StatusSignal, contact_of, is_lost
 from maestro.domain.visibility import may_read
 from maestro.operations import sessions as ops
-from maestro.services.scope import find_project
-from maestro.services.sessions import relations
+from maestro.services.access import session_relations
+from maestro.services.access.scope import find_project
+from maestro.services.presence.tracker import PresenceTracker
 from maestro.services.sessions.lifecycle import is_process_running, lease_seconds
-from maestro.services.sessions.presence import PresenceTracker
-from maestro.services.tasks.editing import task_links
+from maestro.services.task_links import task_links
 from maestro.store.base import Store, Tx
 
 
@@ -31,7 +31,7 @@ def list_page(tx: Tx, caller: Caller, request: ops.ListSessions) -> ops.SessionL
 
 def show_session(tx: Tx, caller: Caller, request: ops.OneSession) -> ops.SessionDetail:
     """Return a session with the related sessions. Only callers of the session's own project see asks and usage."""
-    session = relations.find_session(tx, caller, request.id, project=request.project)
+    session = session_relations.find_session(tx, caller, request.id, project=request.project)
     parent = tx.sessions.get(session.parent_id) if session.parent_id else None
     conversation = tx.conversations.get(session.id)
     siblings = _children(tx, session.parent_id) if session.parent_id else []
@@ -59,7 +59,7 @@ class SessionExplainer:
 
     async def explain_session(self, caller: Caller, request: ops.OneSession) -> ops.SessionExplanation:
         def read_evidence(tx: Tx) -> tuple[Session, list[StatusSignal], bool]:
-            session = relations.find_session(tx, caller, request.id, project=request.project)
+            session = session_relations.find_session(tx, caller, request.id, project=request.project)
             return session, _signals(tx, caller, session), session.lease_until <= tx.at
 
         session, signals, lease_is_over = await self._store.read(read_evidence, quick=True)
@@ -105,7 +105,7 @@ def _verdict(session: Session, *, lease_is_over: bool, was_heard: bool, process_
 def _find_sessions(tx: Tx, caller: Caller, request: ops.ListSessions, *, limit: int) -> list[Session]:
     ever = not request.active
     if request.siblings or request.my_workers:
-        own = relations.own_session(tx, caller)
+        own = session_relations.own_session(tx, caller)
         parent_id = own.parent_id if request.siblings else own.id
         return tx.sessions.list_children(parent_id, after=request.cursor, limit=limit, ever=ever) if parent_id else []
     project = find_project(tx, caller, request.project)

@@ -9,8 +9,8 @@ from maestro.domain.callers import Caller
 from maestro.domain.sessions import ENDED_STATUSES, Session
 from maestro.events.hub import Hub
 from maestro.operations import sessions as ops
-from maestro.services.sessions import relations
-from maestro.services.sessions.presence import PresenceTracker
+from maestro.services.access import session_relations
+from maestro.services.presence.tracker import PresenceTracker
 from maestro.store.base import Store, Tx
 
 _Snapshot = tuple[list[Session], int, bool]
@@ -28,8 +28,8 @@ class SessionWaits:
         """Wait until the sessions have reached the status, or can no longer reach it."""
 
         def read_sessions(tx: Tx) -> _Snapshot:
-            relations.require_live_caller(tx, caller)
-            found = [relations.find_session(tx, caller, ref, project=request.project) for ref in request.ids]
+            session_relations.require_live_caller(tx, caller)
+            found = [session_relations.find_session(tx, caller, ref, project=request.project) for ref in request.ids]
             has_changed = request.since is not None and any(
                 tx.events.list_after(request.since, subject=session.id, limit=1) for session in found
             )
@@ -38,7 +38,7 @@ class SessionWaits:
         sessions, seq, has_changed = await self._store.read(read_sessions, quick=True)
         with (
             self._hub.subscribe(
-                [*relations.own_end_subjects(caller), *(session.id for session in sessions)]
+                [*session_relations.own_end_subjects(caller), *(session.id for session in sessions)]
             ) as subscription,
             self._presence.keep_connected(caller.session_id),
         ):

@@ -21,14 +21,15 @@ from maestro.operations import mail_shapes
 from maestro.operations import sessions as session_ops
 from maestro.operations import spawning as ops
 from maestro.prompts import compose, templates
+from maestro.services.access import session_relations
+from maestro.services.asks.program_asks import withdraw_permission_asks
 from maestro.services.conversations import runner_events
 from maestro.services.conversations.push import Pusher
-from maestro.services.hooks.permission_hold import withdraw_permission_asks
 from maestro.services.mail import receipts
 from maestro.services.mail.create import Draft, MailTarget, inline_body, post_message, sender_of
-from maestro.services.sessions import relations, status
+from maestro.services.runners.runners import Runners
+from maestro.services.sessions import status
 from maestro.services.sessions.views import require_live_session
-from maestro.services.supervision.runners import Runners
 from maestro.services.supervision.stop import ProgramStopper
 from maestro.store.base import Store, Tx
 from maestro.tools import registry
@@ -37,8 +38,8 @@ from maestro.tools.conversation import WAITS_FOR_ANSWER
 
 def send_prompt(tx: Tx, caller: Caller, request: ops.PromptSession) -> mail_shapes.SentMail:
     """Store a prompt as mail: the prompt is on record and cannot be lost. `push_prompt` pushes the prompt later."""
-    session = relations.find_session(tx, caller, request.id, project=request.project)
-    relations.require_authority(tx, caller, session, action="prompt")
+    session = session_relations.find_session(tx, caller, request.id, project=request.project)
+    session_relations.require_authority(tx, caller, session, action="prompt")
     require_live_session(session)
     draft = Draft(
         sender=sender_of(tx, caller),
@@ -54,8 +55,8 @@ def send_prompt(tx: Tx, caller: Caller, request: ops.PromptSession) -> mail_shap
 
 
 def read_manifest(tx: Tx, caller: Caller, request: session_ops.OneSession) -> Manifest:
-    session = relations.find_session(tx, caller, request.id, project=request.project)
-    relations.require_same_project(tx, caller, session, action="read its prompts")
+    session = session_relations.find_session(tx, caller, request.id, project=request.project)
+    session_relations.require_same_project(tx, caller, session, action="read its prompts")
     data = tx.spawns.get_manifest(session.id)
     if data is None:
         raise errors.NotFound(f"{session.name} was not started by Maestro and has no manifest.")
@@ -215,8 +216,8 @@ class ProgramControl:
 
     async def _find_live_session(self, caller: Caller, request: session_ops.OneSession, *, action: str) -> Session:
         def read_session(tx: Tx) -> Session:
-            session = relations.find_session(tx, caller, request.id, project=request.project)
-            relations.require_authority(tx, caller, session, action=action)
+            session = session_relations.find_session(tx, caller, request.id, project=request.project)
+            session_relations.require_authority(tx, caller, session, action=action)
             require_live_session(session)
             return session
 

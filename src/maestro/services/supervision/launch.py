@@ -21,8 +21,8 @@ from maestro.domain.sessions import SessionMode, SessionStatus, StatusSource
 from maestro.domain.spawns import Spawn
 from maestro.git import worktrees
 from maestro.prompts import compose, templates
+from maestro.services.runners.runners import Runners
 from maestro.services.sessions import lifecycle as sessions
-from maestro.services.supervision.runners import Runners
 from maestro.services.worktrees.lifecycle import SessionWorktrees
 from maestro.store.base import Store, Tx
 from maestro.system import umasks

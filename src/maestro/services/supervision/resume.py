@@ -13,7 +13,7 @@ from maestro.domain.messages import ReceivedMessage
 from maestro.domain.sessions import Session, SessionMode, SessionStatus, StatusSignal, StatusSource
 from maestro.domain.spawns import Spawn
 from maestro.operations import task_shapes
-from maestro.services import asks
+from maestro.services.asks import asks
 from maestro.services.conversations import runner_events
 from maestro.services.sessions import notices
 from maestro.services.supervision import manifests

@@ -18,11 +18,12 @@ from maestro.domain.spawns import Spawn
 from maestro.domain.tasks import Task
 from maestro.operations import spawning as ops
 from maestro.operations import task_shapes
+from maestro.services.access import session_relations
 from maestro.services.conversations import reported_events, runner_events
 from maestro.services.mail import receipts
 from maestro.services.redacting import hide_tokens
 from maestro.services.sessions import lifecycle as sessions
-from maestro.services.sessions import relations, report_effects, status
+from maestro.services.sessions import report_effects, status
 from maestro.services.tasks import moves
 from maestro.store.base import Tx
 from maestro.system import processes
@@ -64,7 +65,7 @@ class RunnerReports:
 
     def accept_report(self, tx: Tx, caller: Caller, request: ops.RunnerReport) -> ops.RunnerReportAnswer:
         """Apply a report of the runner of the caller's session."""
-        session = relations.own_session(tx, caller)
+        session = session_relations.own_session(tx, caller)
         spawn = tx.spawns.get(session.id)
         if spawn is None:
             raise errors.Invalid(f"{session.name} was not started by Maestro and has no runner.")

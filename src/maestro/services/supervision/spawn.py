@@ -31,9 +31,10 @@ from maestro.operations import spawning as ops
 from maestro.operations import task_shapes
 from maestro.operations.base import Operation
 from maestro.prompts import compose, templates
+from maestro.services.access import session_relations
+from maestro.services.access.scope import find_project, find_task, require_own_project
 from maestro.services.mail.create import Draft, MailTarget, inline_body, post_message, sender_of
-from maestro.services.scope import find_project, find_task, require_own_project
-from maestro.services.sessions import registration, relations
+from maestro.services.sessions import registration
 from maestro.services.supervision import manifests, resume
 from maestro.services.supervision.launch import ProgramLauncher
 from maestro.services.supervision.manifests import ManifestBrief
@@ -148,8 +149,8 @@ class Spawner:
 
     def resume_session(self, tx: Tx, caller: Caller, request: session_ops.OneSession) -> ops.SpawnedSession:
         """Start an ended session again: the same session, with its name, directory, tasks and mailbox."""
-        ended = relations.find_session(tx, caller, request.id, project=request.project)
-        relations.require_authority(tx, caller, ended, action="resume")
+        ended = session_relations.find_session(tx, caller, request.id, project=request.project)
+        session_relations.require_authority(tx, caller, ended, action="resume")
         spawn = tx.spawns.get(ended.id)
         if spawn is None:
             raise errors.Conflict(

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Iterable
 
 from maestro.core import errors
+from maestro.services.runners.runners import Runners
 from maestro.services.supervision.launch import ProgramLauncher
-from maestro.services.supervision.runners import Runners
 
 
 class ProgramStopper:

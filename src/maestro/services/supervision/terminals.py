@@ -12,8 +12,8 @@ from maestro.core import errors
 from maestro.domain.callers import Caller
 from maestro.domain.sessions import Session
 from maestro.operations import terminals as ops
-from maestro.services.sessions import relations
-from maestro.services.supervision.runners import Runners
+from maestro.services.access import session_relations
+from maestro.services.runners.runners import Runners
 from maestro.store.base import Store, Tx
 from maestro.text import redaction
 
@@ -34,8 +34,8 @@ class Terminals:
         """
 
         def read_session(tx: Tx) -> tuple[Session, bool]:
-            session = relations.find_session(tx, caller, request.id, project=request.project)
-            relations.require_same_project(tx, caller, session, action="read its terminal")
+            session = session_relations.find_session(tx, caller, request.id, project=request.project)
+            session_relations.require_same_project(tx, caller, session, action="read its terminal")
             return session, tx.spawns.get(session.id) is not None
 
         session, is_spawned = await self._store.read(read_session, quick=True)
@@ -56,8 +56,8 @@ class Terminals:
         """Return where the session's terminal is, if the caller may attach. The client then talks to the runner."""
 
         def read_session(tx: Tx) -> tuple[Session, bool]:
-            session = relations.find_session(tx, caller, request.id, project=request.project)
-            relations.require_authority(tx, caller, session, action="attach to")
+            session = session_relations.find_session(tx, caller, request.id, project=request.project)
+            session_relations.require_authority(tx, caller, session, action="attach to")
             return session, tx.spawns.get(session.id) is not None
 
         session, is_spawned = await self._store.read(read_session, quick=True)

@@ -17,7 +17,7 @@ from maestro.domain.callers import Caller
 from maestro.domain.events import EventKind, NewEvent
 from maestro.domain.tasks import Task, TaskMove, TaskStatus
 from maestro.operations import task_shapes as ops
-from maestro.services.issues import task_moved
+from maestro.services import effects
 from maestro.store.base import Tx
 
 
@@ -86,7 +86,7 @@ class TaskConsequences:
         self.tx.tasks.move(before, after)
         self.tx.log(*move.events, actor=self.caller.name)
         if after.from_project_id is not None:
-            task_moved.apply_task_move(self.tx, self.caller, move, message=self.message)
+            effects.task_moved(self.tx, self.caller, move, self.message)
         if tasks.is_ready(after):
             self.announce_ready(after)
         self._update_dependants(before, after)

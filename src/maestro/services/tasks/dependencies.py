@@ -8,7 +8,7 @@ from maestro.domain.callers import Caller
 from maestro.domain.events import EventKind, NewEvent
 from maestro.domain.tasks import Task, TaskStatus
 from maestro.operations import task_shapes as ops
-from maestro.services.scope import find_task, require_movable_task
+from maestro.services.access.scope import find_task, require_movable_task
 from maestro.services.tasks import moves
 from maestro.services.tasks.consequences import TaskConsequences
 from maestro.store.base import Tx

@@ -11,7 +11,7 @@ from maestro.domain.events import EventKind, NewEvent
 from maestro.domain.tasks import Task
 from maestro.operations import documents as ops
 from maestro.operations.task_shapes import OneTask
-from maestro.services.scope import find_task, require_movable_task, require_readable_task
+from maestro.services.access.scope import find_task, require_movable_task, require_readable_task
 from maestro.services.tasks import moves
 from maestro.store.base import Tx
 from maestro.store.blobs import Blobs

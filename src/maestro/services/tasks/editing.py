@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -17,8 +16,9 @@ from maestro.domain.tasks import Task, TaskStatus
 from maestro.domain.visibility import may_read_task, redact_task, redact_tasks
 from maestro.operations import task_shapes as ops
 from maestro.services import cursors
-from maestro.services.runs.ownership import require_own_runs
-from maestro.services.scope import find_project, find_task, require_movable_task, require_own_project
+from maestro.services.access.scope import find_project, find_task, require_movable_task, require_own_project
+from maestro.services.sessions.run_ownership import require_own_runs
+from maestro.services.task_links import task_links
 from maestro.services.tasks import dependencies, moves
 from maestro.services.tasks.consequences import TaskConsequences, is_open
 from maestro.store.base import Tx
@@ -289,10 +289,6 @@ def show_tree(tx: Tx, caller: Caller, request: ops.ShowTaskTree) -> ops.TaskTree
 def _open_waits(tx: Tx, task: Task) -> dict[str, Any]:
     blockers = tx.tasks.list_blockers(task.id, limit=limits.blockers_shown_max) if task.open_blockers else []
     return {"blockers": task_links(blockers), "waits_for_stage": moves.earlier_stage(tx, task)}
-
-
-def task_links(tasks: Sequence[Task]) -> list[ops.TaskReference]:
-    return [ops.TaskReference(task.id, task.ref, task.title, task.status) for task in tasks]
 
 
 def _page(caller: Caller, listed: list[Task], limit: int) -> ops.TaskList:

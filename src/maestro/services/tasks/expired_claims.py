@@ -11,7 +11,7 @@ from datetime import datetime
 from maestro.core import errors, limits
 from maestro.core.clock import Clock
 from maestro.domain.tasks import is_lease_over
-from maestro.services.sessions.grace import GRACE, GracePeriod
+from maestro.services.presence.grace import GRACE, GracePeriod
 from maestro.services.tasks import moves
 from maestro.store.base import Store, Tx
 

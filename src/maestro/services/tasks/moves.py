@@ -14,9 +14,9 @@ from maestro.domain.documents import ReportKind, TaskReport
 from maestro.domain.events import EventKind, NewEvent
 from maestro.domain.tasks import Task, TaskMove, TaskStatus
 from maestro.operations import task_shapes as ops
-from maestro.services.runs.ownership import require_own_runs
-from maestro.services.scope import find_task, require_movable_task, require_own_project
+from maestro.services.access.scope import find_task, require_movable_task, require_own_project
 from maestro.services.sessions import report_effects
+from maestro.services.sessions.run_ownership import require_own_runs
 from maestro.services.tasks.consequences import TaskConsequences
 from maestro.store.base import Tx
 

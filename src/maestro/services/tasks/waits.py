@@ -10,9 +10,9 @@ from maestro.domain.tasks import FINAL_STATUSES, Task, TaskStatus
 from maestro.domain.visibility import redact_tasks
 from maestro.events.hub import Hub, Subscription
 from maestro.operations import task_shapes as ops
-from maestro.services.scope import find_task
-from maestro.services.sessions.presence import PresenceTracker
-from maestro.services.sessions.relations import own_end_subjects, require_live_caller
+from maestro.services.access.scope import find_task
+from maestro.services.access.session_relations import own_end_subjects, require_live_caller
+from maestro.services.presence.tracker import PresenceTracker
 from maestro.store.base import Store, Tx
 
 _PAST_READY = (TaskStatus.IN_PROGRESS, TaskStatus.IN_REVIEW, TaskStatus.COMPLETED)

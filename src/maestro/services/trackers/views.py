@@ -10,7 +10,7 @@ from maestro.domain.callers import Caller
 from maestro.domain.projects import Project
 from maestro.domain.trackers import MirroredIssue, TrackerKind
 from maestro.operations import trackers as ops
-from maestro.services.scope import find_project, find_readable_project
+from maestro.services.access.scope import find_project, find_readable_project
 from maestro.services.trackers.sync_job import TrackerSyncJob
 from maestro.store.base import Store, Tx
 from maestro.trackers import registry

@@ -18,10 +18,10 @@ from maestro.git import worktrees
 from maestro.git.repositories import RECORDS
 from maestro.operations import sessions as session_ops
 from maestro.operations import worktrees as ops
+from maestro.services.access import session_relations
+from maestro.services.access.scope import find_readable_project
 from maestro.services.projects import git_records
 from maestro.services.projects.sandboxes import ProjectSandboxes
-from maestro.services.scope import find_readable_project
-from maestro.services.sessions import relations
 from maestro.services.worktrees import conflicts, setup
 from maestro.store.base import Store, Tx
 
@@ -185,10 +185,10 @@ class SessionWorktrees:
         """
 
         def read_worktree(tx: Tx) -> tuple[Session, SessionWorktree]:
-            session = relations.find_session(tx, caller, name, project=project)
-            relations.require_same_project(tx, caller, session, action="look at its worktree")
+            session = session_relations.find_session(tx, caller, name, project=project)
+            session_relations.require_same_project(tx, caller, session, action="look at its worktree")
             if action is not None:
-                relations.require_authority(tx, caller, session, action=action)
+                session_relations.require_authority(tx, caller, session, action=action)
             worktree = tx.worktrees.get(session.id)
             if worktree is None or worktree.removed_at is not None:
                 raise errors.NotFound(f"{session.name} has no worktree.", hint="maestro worktree list")

@@ -11,9 +11,9 @@ from maestro.domain.projects import Project
 from maestro.domain.sessions import Session
 from maestro.domain.spawns import SessionWorktree
 from maestro.operations import worktrees as ops
-from maestro.services.runs.control import find_run
-from maestro.services.scope import find_readable_project
-from maestro.services.sessions import relations
+from maestro.services.access import session_relations
+from maestro.services.access.find_run import find_run
+from maestro.services.access.scope import find_readable_project
 from maestro.services.worktrees.lifecycle import SessionWorktrees
 from maestro.store.base import Store, Tx
 
@@ -86,7 +86,7 @@ def _readable_project(tx: Tx, caller: Caller, request: ops.RemoveWorktrees) -> P
 
 def _may_remove(tx: Tx, caller: Caller, session: Session) -> bool:
     try:
-        relations.require_authority(tx, caller, session, action=_ACTION)
+        session_relations.require_authority(tx, caller, session, action=_ACTION)
     except errors.NotPermitted:
         return False
     return True

@@ -9,7 +9,7 @@ import pytest
 from maestro.core import limits
 from maestro.domain.documents import ReportKind
 from maestro.operations import sessions as session_ops
-from maestro.services.sessions import report as session_reports
+from maestro.services.tasks import session_report as session_reports
 
 Talking = Any
 

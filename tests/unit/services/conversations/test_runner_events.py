@@ -12,9 +12,9 @@ from maestro.domain.asks import AskStatus
 from maestro.domain.documents import ReportKind
 from maestro.operations import asks as ask_ops
 from maestro.operations import sessions as session_ops
-from maestro.services import asks
+from maestro.services.asks import asks
 from maestro.services.conversations.program_asks import reply_for_tool
-from maestro.services.sessions import report as session_reports
+from maestro.services.tasks import session_report as session_reports
 from maestro.tools.conversation_events import UNANSWERED
 
 Talking = Any

@@ -17,10 +17,10 @@ from maestro.domain.documents import ReportKind
 from maestro.domain.sessions import SessionStatus, StatusSource
 from maestro.operations import asks as ask_ops
 from maestro.operations import sessions as session_ops
-from maestro.services import asks
+from maestro.services.asks import asks
 from maestro.services.conversations import pending_pushes
 from maestro.services.hooks.permission_hold import ask_for_call, digest_of_call
-from maestro.services.sessions import report
+from maestro.services.tasks import session_report
 from maestro.store.base import Tx
 from maestro.tools.hook_dialect import EMPTY_REPLY, HookEvent, HookMoment, HookQuestion, ReplyKind
 
@@ -374,7 +374,7 @@ async def test_one_that_went_on_by_itself_with_words_alone_is_not_told_to(termin
 async def test_what_it_reported_stands_when_it_stops(terminal: Terminal) -> None:
     await terminal.fire(HookMoment.PROMPT)
     said = session_ops.ReportSession(kind=ReportKind.COMPLETE, text="done")
-    await terminal.world.do(report.report_work, said, by=terminal.caller)
+    await terminal.world.do(session_report.report_work, said, by=terminal.caller)
     await terminal.fire(HookMoment.AFTER_TOOL)
     await terminal.fire(HookMoment.STOP)
     assert (await terminal.world.session(terminal.caller)).status is SessionStatus.COMPLETED

@@ -14,7 +14,7 @@ from maestro.core.clock import to_micros
 from maestro.domain.callers import SERVER_CALLER
 from maestro.domain.conversations import TurnState
 from maestro.domain.sessions import SessionStatus, StatusSource
-from maestro.services.hooks import transcript_usage
+from maestro.services.conversations import transcript_usage
 from maestro.services.hooks.late_hooks_job import HOOK_FOLDER, LateHookJob
 from maestro.services.sessions import lifecycle
 from maestro.services.supervision import resume

@@ -13,9 +13,9 @@ from maestro.domain.documents import ReportKind
 from maestro.domain.tasks import Priority
 from maestro.operations import asks as ask_ops
 from maestro.operations import sessions as session_ops
-from maestro.services import asks
-from maestro.services.sessions import report
+from maestro.services.asks import asks
 from maestro.services.supervision.control import ProgramControl
+from maestro.services.tasks import session_report
 from maestro.tools.hook_dialect import EMPTY_REPLY, HookMoment, ReplyKind, ToolScope
 
 Talking = Any
@@ -150,7 +150,7 @@ async def test_one_that_is_done_need_not_wait(terminal: Terminal) -> None:
     terminal.talking.runner.listens = False
     await terminal.fire(HookMoment.PROMPT, prompt="Begin.")
     done = session_ops.ReportSession(kind=ReportKind.COMPLETE, text="Done.")
-    await terminal.world.do(report.report_work, done, by=terminal.caller)
+    await terminal.world.do(session_report.report_work, done, by=terminal.caller)
     assert await terminal.fire(HookMoment.STOP) is EMPTY_REPLY
 
 

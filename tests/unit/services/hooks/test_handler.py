@@ -13,11 +13,11 @@ from maestro.domain.asks import AskStatus
 from maestro.domain.sessions import SessionStatus, StatusSource
 from maestro.domain.tasks import Priority
 from maestro.operations import asks as ask_ops
-from maestro.services import asks
+from maestro.services.asks import asks
 from maestro.services.hooks.handler import HookHandler
 from maestro.services.hooks.permission_hold import PermissionHolds
 from maestro.services.hooks.self_wait import SelfWaits
-from maestro.services.supervision.runners import Runners
+from maestro.services.runners.runners import Runners
 from maestro.tools.hook_dialect import EMPTY_REPLY, HookEvent, HookMoment, HookReply, ReplyKind, StartReason
 
 World = Any

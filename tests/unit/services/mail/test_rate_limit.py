@@ -9,7 +9,7 @@ import pytest
 from maestro.core import errors, limits
 from maestro.domain.messages import BroadcastScope
 from maestro.operations import mail_shapes as ops
-from maestro.services.mail.rate_alarms import AlarmJob
+from maestro.services.housekeeping.rate_alarms import AlarmJob
 from maestro.services.mail.rate_limit import MailLimiter
 
 World = Any

@@ -15,7 +15,7 @@ from maestro.domain.documents import ReportKind
 from maestro.domain.sessions import SessionStatus
 from maestro.operations.sessions import ReportSession
 from maestro.services.recovery.lost_sessions import LostSessionJob
-from maestro.services.sessions import report as session_reports
+from maestro.services.tasks import session_report as session_reports
 from maestro.testing.factories import make_session
 
 World = Any

@@ -12,7 +12,8 @@ from maestro.domain.messages import HUMAN_MAILBOX, MessageType
 from maestro.domain.tasks import Priority
 from maestro.operations.sessions import AdoptSessions, ReportSession
 from maestro.services.recovery.undelivered_mail import UnreadMailJob
-from maestro.services.sessions import adoption, report
+from maestro.services.sessions import adoption
+from maestro.services.tasks import session_report
 from maestro.store.repositories.deliveries import MessageFilter
 
 World = Any
@@ -27,7 +28,7 @@ async def settle(world: World) -> int:
 
 
 async def report_kind(world: World, caller: Any, kind: str, text: str) -> None:
-    await world.do(report.report_work, ReportSession(kind=ReportKind(kind), text=text), by=caller)
+    await world.do(session_report.report_work, ReportSession(kind=ReportKind(kind), text=text), by=caller)
 
 
 async def test_unread_mail_goes_to_the_coordinator_and_says_why(world: World) -> None:

@@ -11,9 +11,9 @@ from maestro.domain.callers import Caller
 from maestro.domain.members import Permission
 from maestro.domain.spawns import Spawn
 from maestro.operations.task_shapes import CreateTask
-from maestro.services.families import Families
 from maestro.services.mail.rate_limit import MailLimiter
-from maestro.services.quotas import QuotaBounds, Quotas
+from maestro.services.quotas.families import Families
+from maestro.services.quotas.quotas import QuotaBounds, Quotas
 from maestro.store.base import Tx
 from maestro.testing.manifests import make_manifest
 

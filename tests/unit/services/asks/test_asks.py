@@ -11,8 +11,8 @@ from maestro.core import errors, limits
 from maestro.domain.asks import Ask, AskKind, AskStatus
 from maestro.domain.messages import HUMAN_MAILBOX, MessageType
 from maestro.operations import asks as ops
-from maestro.services import asks
-from maestro.services.asks import AskWaits
+from maestro.services.asks import asks
+from maestro.services.asks.asks import AskWaits
 
 World = Any
 OTHER = "prj_00000000000000000000000001"

@@ -15,10 +15,10 @@ from maestro.domain.members import Permission
 from maestro.domain.messages import Message
 from maestro.domain.prompts import is_prompt
 from maestro.domain.spawns import Spawn
+from maestro.services.access import session_relations
+from maestro.services.asks.program_asks import withdraw_permission_asks
 from maestro.services.conversations import pending_pushes, reported_events, runner_events
-from maestro.services.hooks.permission_hold import withdraw_permission_asks
 from maestro.services.mail import receipts
-from maestro.services.sessions import relations
 from maestro.store.base import Tx
 from maestro.tools.hook_dialect import HookEvent, HookMoment, HookReply, ReplyKind
 from maestro.tools.limit_resets import reset_at
@@ -85,7 +85,7 @@ def end_asking(tx: Tx, session_id: str) -> None:
 
 def apply_turn(tx: Tx, caller: Caller, event: HookEvent, turn: TurnState) -> None:
     """Write a session's turn and the consequences of the hook event."""
-    session, conversation = relations.own_session(tx, caller), tx.conversations.get(caller.name)
+    session, conversation = session_relations.own_session(tx, caller), tx.conversations.get(caller.name)
     assert conversation is not None
     if conversation.turn is TurnState.NONE:  # the first hook event of this start, of any kind
         _put_shown(tx, caller, receipts.receipt_for(pending_pushes.unread_mail_of_first_prompt(tx, caller, session)))

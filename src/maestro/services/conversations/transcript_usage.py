@@ -13,10 +13,9 @@ import msgspec
 
 from maestro.domain.callers import Caller
 from maestro.domain.conversations import SessionConversation, StateReporter
-from maestro.services.conversations import reported_events, runner_events
-from maestro.services.hooks import record_files
-from maestro.services.hooks.turn_tracking import confirm_pushed_mail
-from maestro.services.sessions import relations
+from maestro.services.access import session_relations
+from maestro.services.conversations import record_files, reported_events, runner_events
+from maestro.services.conversations.turn_tracking import confirm_pushed_mail
 from maestro.store.base import Tx
 from maestro.tools import hook_registry
 from maestro.tools.hook_dialect import HookEvent, HookMoment, HookReply, RecordContent, ReplyKind, StartReason
@@ -101,7 +100,7 @@ def apply_reading(tx: Tx, caller: Caller, reading: RecordReading) -> None:
     if reading.recorded.usage is not None:
         runner_events.add_usage(
             tx,
-            relations.own_session(tx, caller),
+            session_relations.own_session(tx, caller),
             reported_events.usage_of(reading.recorded.usage),
             turns=reading.turns,
         )

@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from maestro.core import errors, limits
-from maestro.services.supervision.runner_forker import RecordRunner, RunnerForkerClient
+from maestro.services.runners.forker_client import RecordRunner, RunnerForkerClient
 from maestro.system import stray_processes
 from maestro.system.processes import Process, descendants_of, find_by_variable, find_process
 from maestro.wire import end_record, frames

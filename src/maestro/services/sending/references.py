@@ -8,8 +8,8 @@ from maestro.domain.issues import Issue
 from maestro.domain.projects import Project
 from maestro.domain.tasks import Task
 from maestro.operations import mail_shapes as ops
+from maestro.services.access.scope import find_project, find_task
 from maestro.services.mail.create import MailTarget
-from maestro.services.scope import find_project, find_task
 from maestro.store.base import Tx
 
 

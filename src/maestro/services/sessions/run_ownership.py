@@ -6,8 +6,8 @@ from maestro.core import errors, limits
 from maestro.domain.callers import Caller, Role
 from maestro.domain.runs import Run
 from maestro.domain.tasks import Task
+from maestro.services.access import session_relations
 from maestro.services.mail import routing
-from maestro.services.sessions import relations
 from maestro.store.base import Tx
 
 
@@ -17,7 +17,7 @@ def owns_run(tx: Tx, caller: Caller, run: Run) -> bool:
         return True
     starters = (run.started_by, routing.route_to_session(tx, run.started_by).mailbox)
     sessions = [session for session in map(tx.sessions.get, starters) if session]
-    return any(relations.is_same_or_above(tx, caller.session_id, session) for session in sessions)
+    return any(session_relations.is_same_or_above(tx, caller.session_id, session) for session in sessions)
 
 
 def require_own_runs(tx: Tx, caller: Caller, task: Task) -> None:

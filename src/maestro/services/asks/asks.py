@@ -15,12 +15,13 @@ from maestro.domain.tasks import Priority
 from maestro.domain.visibility import may_read
 from maestro.events.hub import Hub
 from maestro.operations import asks as ops
+from maestro.services import effects
+from maestro.services.access import session_relations
+from maestro.services.access.scope import find_readable_project, find_task
 from maestro.services.mail import receipts
 from maestro.services.mail.create import Draft, MailTarget, inline_body, post_message, sender_of
-from maestro.services.recovery import plans as recovery
-from maestro.services.scope import find_readable_project, find_task
-from maestro.services.sessions import relations, status
-from maestro.services.sessions.presence import PresenceTracker
+from maestro.services.presence.tracker import PresenceTracker
+from maestro.services.sessions import status
 from maestro.store.base import Store, Tx
 from maestro.text import redaction
 
@@ -108,7 +109,11 @@ def answer_by_mail(tx: Tx, caller: Caller, message_id: str, text: str) -> None:
         _record_answer(tx, caller, ask, text)
 
 
-def withdraw_all_asks(tx: Tx, session_id: str, *, actor: str) -> None:
+def withdraw_asks_of_ended(tx: Tx, session: Session, caller: Caller) -> None:
+    withdraw_all_asks(tx, session.id, caller.name)
+
+
+def withdraw_all_asks(tx: Tx, session_id: str, actor: str) -> None:
     """Withdraw all open asks of a session that no longer waits for answers."""
     while found := tx.asks.open_of_session(session_id, limit=limits.page_items_max):
         for ask in found:
@@ -159,7 +164,7 @@ class AskWaits:
         return await self._wait_until_closed(caller, ask, request.timeout)
 
     async def _wait_until_closed(self, caller: Caller, ask: Ask, timeout: int) -> Ask:
-        keys = [*relations.own_end_subjects(caller), ask.id]
+        keys = [*session_relations.own_end_subjects(caller), ask.id]
         with self._hub.subscribe(keys) as subscription, self._presence.keep_connected(caller.session_id):
             try:
                 async with asyncio.timeout(timeout / 1000):
@@ -176,7 +181,7 @@ class AskWaits:
 
     async def _read_ask(self, caller: Caller, ask: Ask) -> Ask:
         def read_ask(tx: Tx) -> Ask:
-            relations.require_live_caller(tx, caller)
+            session_relations.require_live_caller(tx, caller)
             return tx.asks.get(ask.id) or ask
 
         return await self._store.read(read_ask, quick=True)
@@ -192,7 +197,7 @@ def _open_ask(
     message_id: str | None,
     task_id: str | None,
 ) -> Ask:
-    session = relations.own_session(tx, caller)
+    session = session_relations.own_session(tx, caller)
     ask = _new_ask(tx, session, kind, title, text, choices, message_id, task_id)
     _store_ask(tx, ask, actor=caller.name)
     detail = f"asks: {title}"
@@ -242,7 +247,7 @@ def _record_answer(tx: Tx, caller: Caller, ask: Ask, answer_text: str) -> str:
     """Close an ask with an answer, and return the answer: a choice of the ask, or the text as given."""
     asks.require_open(ask)
     chosen = asks.resolve_answer(ask, answer_text)
-    recovery.apply_choice(tx, ask, chosen)
+    effects.ask_answered(tx, ask, chosen)
     tx.asks.close(ask.id, status=AskStatus.ANSWERED, answer=chosen, by=caller.name, at=tx.at)
     data = {"session": ask.session_id, "answer": chosen[:500], "title": ask.title}
     tx.log(NewEvent(EventKind.ASK_ANSWERED, ask.id, ask.project_id, data), actor=caller.name)

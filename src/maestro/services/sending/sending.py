@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Protocol
 
 import msgspec
 
 from maestro.core import errors, limits
 from maestro.domain.callers import Caller, Role
-from maestro.domain.documents import StoredContent
 from maestro.domain.issues import Issue
 from maestro.domain.messages import (
     HUMAN_MAILBOX,
@@ -22,10 +21,12 @@ from maestro.domain.messages import (
 from maestro.domain.projects import Project
 from maestro.domain.tasks import Priority, Task
 from maestro.operations import mail_shapes as ops
-from maestro.services.asks import answer_by_mail, open_ask_from_mail
+from maestro.services.access.scope import find_project, find_task
+from maestro.services.asks.asks import answer_by_mail, open_ask_from_mail
 from maestro.services.issues.comments import NewComment, check_comment, post_comment
 from maestro.services.issues.opening import IssueDraft, open_issue
-from maestro.services.mail import broadcast_scope, receipts, references, routing
+from maestro.services.mail import broadcast_scope, receipts, routing
+from maestro.services.mail.contents import EnclosedContents
 from maestro.services.mail.create import (
     Draft,
     MailTarget,
@@ -40,18 +41,11 @@ from maestro.services.mail.mailbox_names import mailbox_name
 from maestro.services.mail.rate_limit import MailLimiter
 from maestro.services.mail.threads import claim_thread_for, find_visible_message
 from maestro.services.projects import access
-from maestro.services.scope import find_project, find_task
+from maestro.services.sending import references
 from maestro.store.base import Tx
 from maestro.store.content_holds import StoreContent
 
 _QUERY = MessageType.QUERY
-
-
-class EnclosedContents(msgspec.Struct, frozen=True):
-    """A body and attachments that were stored as blobs before the transaction began."""
-
-    body: StoredContent
-    files: Sequence[tuple[str, StoredContent]] = ()
 
 
 class MessageRequest(Protocol):

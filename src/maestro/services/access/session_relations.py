@@ -6,7 +6,7 @@ from maestro.core import errors, limits
 from maestro.domain.callers import Caller, Role
 from maestro.domain.sessions import Session
 from maestro.domain.visibility import may_read
-from maestro.services.scope import find_project
+from maestro.services.access.scope import find_project
 from maestro.store.base import Tx
 
 

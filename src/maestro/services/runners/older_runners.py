@@ -11,7 +11,7 @@ import asyncio
 from maestro.core import limits
 from maestro.core.clock import EPOCH
 from maestro.domain.spawns import Spawn
-from maestro.services.supervision.runners import RunnerNote, Runners
+from maestro.services.runners.runners import RunnerNote, Runners
 from maestro.store.base import Store, Tx
 from maestro.system import processes
 

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from maestro.operations import asks as ops
-from maestro.services import asks
-from maestro.services.notifications import NotificationJob
+from maestro.services.asks import asks
+from maestro.services.asks.notifications import NotificationJob
 
 World = Any
 

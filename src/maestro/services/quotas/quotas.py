@@ -14,9 +14,9 @@ from maestro.core import errors, limits
 from maestro.domain.callers import Caller
 from maestro.operations import sessions as session_ops
 from maestro.operations import task_shapes
-from maestro.services.families import Families
-from maestro.services.rates import Rate
-from maestro.services.sessions import relations
+from maestro.services.access import session_relations
+from maestro.services.quotas.families import Families
+from maestro.services.quotas.rates import Rate
 from maestro.store.base import Store, Tx
 
 
@@ -63,7 +63,7 @@ class Quotas:
             return
         parent_id = caller.name
         if request.parent is not None:
-            parent_id = relations.find_session(tx, caller, request.parent, project=request.project).id
+            parent_id = session_relations.find_session(tx, caller, request.parent, project=request.project).id
         limit = self.bounds.sessions_per_parent
         if limit and tx.sessions.count_registered(parent_id, limit=limit) >= limit:
             raise errors.LimitReached(

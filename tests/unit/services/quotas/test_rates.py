@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from maestro.services.rates import Rate
+from maestro.services.quotas.rates import Rate
 from maestro.testing.clock import FakeClock
 
 

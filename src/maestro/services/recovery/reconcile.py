@@ -18,11 +18,11 @@ from maestro.domain.callers import SERVER_CALLER
 from maestro.domain.sessions import SessionStatus, StatusSource
 from maestro.domain.spawns import Spawn
 from maestro.services.recovery.findings import RestartFindings
+from maestro.services.runners.runners import Runners
 from maestro.services.sessions import lifecycle as sessions
 from maestro.services.supervision import runner_reports
 from maestro.services.supervision.background_starts import BackgroundStarts
 from maestro.services.supervision.launch import ProgramLauncher
-from maestro.services.supervision.runners import Runners
 from maestro.store.base import Store, Tx
 
 _EVERY = timedelta(seconds=limits.presence_store_seconds)

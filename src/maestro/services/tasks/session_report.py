@@ -11,14 +11,15 @@ from maestro.domain.sessions import Session
 from maestro.domain.tasks import Task
 from maestro.operations import sessions as ops
 from maestro.operations import task_shapes
-from maestro.services.sessions import relations, report_effects
+from maestro.services.access import session_relations
+from maestro.services.sessions import report_effects
 from maestro.services.tasks import moves
 from maestro.store.base import Tx
 
 
 def report_work(tx: Tx, caller: Caller, request: ops.ReportSession) -> ops.ReportedSession:
     """Report on the only task that the session holds; without a task, on the session itself."""
-    session = relations.own_session(tx, caller)
+    session = session_relations.own_session(tx, caller)
     task = _only_held_task(tx, session)
     moved: task_shapes.MovedTask | None = None
     if task is not None:

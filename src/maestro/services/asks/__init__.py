@@ -1,0 +1,1 @@
+"""Asks of agents to the person, their answers, and the person's notifications."""

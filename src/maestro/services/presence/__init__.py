@@ -1,0 +1,1 @@
+"""Signs of life of sessions, watched processes, and grace periods after a sleep of the machine."""

@@ -1,0 +1,1 @@
+"""Count and limit what sessions create, by session, family and project."""

@@ -1,0 +1,1 @@
+"""The server's connection to runners, and to the process that forks them."""
