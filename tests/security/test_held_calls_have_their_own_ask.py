@@ -11,7 +11,8 @@ from maestro.domain.callers import Caller
 from maestro.events.hub import EVERYTHING
 from maestro.operations import asks as ops
 from maestro.services.asks import asks
-from maestro.services.hooks.permission_hold import PermissionHolds, withdraw_permission_asks
+from maestro.services.asks.program_asks import withdraw_permission_asks
+from maestro.services.hooks.permission_hold import PermissionHolds
 from maestro.testing.supervised import SECONDS_MAX
 from maestro.tools import hook_dialect, hook_registry
 from maestro.tools.hook_dialect import HookEvent, HookMoment, HookReply, ReplyKind
@@ -28,8 +29,8 @@ async def until_asked(server: Any, caller: Caller, count: int) -> list[Ask]:
     with server.hub.subscribe([EVERYTHING]) as changes:
         async with asyncio.timeout(SECONDS_MAX):
             while len(found := await read_asks(server, caller)) < count:
-                await changes.wait()
-                changes.take()
+                await changes.wait_for_event()
+                changes.take_events()
     return found
 
 

@@ -78,7 +78,7 @@ def test_what_is_missing_or_wrong_is_said(live: LiveServer, tokens: dict[str, st
     without = spoken(live, hello)
     assert without.returncode == 2 and b"set MAESTRO_TOKEN" in without.stderr
     odd = spoken(live, hello, MAESTRO_TOKEN="x", MAESTRO_SERVER_URL="somewhere")
-    assert odd.returncode == 2 and b"not an address" in odd.stderr
+    assert odd.returncode == 2 and b"not a server's address" in odd.stderr
     forged = spoken(live, hello, MAESTRO_TOKEN="mst_none")
     assert "token is not valid" in json.loads(forged.stdout)["error"]["message"]
     ready = {"method": "notifications/initialized"}
