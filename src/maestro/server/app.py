@@ -119,15 +119,7 @@ class Server:
         self.blobs = Blobs(home / BLOBS)
         self.documents = TaskDocuments(self.blobs)
         self.backups = Backups(self.store, self.blobs, self.health)
-        self.discovery = ProjectDiscovery(self.store)
-        self.project_names = RequestNames(self.discovery)
-        self.project_locator = ProjectLocator(
-            self.store,
-            prefer_remote=self.settings.remote,
-            refresh_settings=self.discovery.refresh_settings,
-            has_pending_rules=self.discovery.has_pending_rules,
-        )
-        self.project_links = ProjectLinking(self.store, self.project_locator, self.discovery)
+        self._build_projects()
         self.presence = PresenceTracker(self.clock)
         self.task_waits = TaskWaits(self.store, self.hub, self.presence)
         self._build_mail()
@@ -166,6 +158,17 @@ class Server:
         self.stopping = asyncio.Event()
         self.url: str | None = None
         self._started_at = self.clock.now()
+
+    def _build_projects(self) -> None:
+        self.discovery = ProjectDiscovery(self.store)
+        self.project_names = RequestNames(self.discovery)
+        self.project_locator = ProjectLocator(
+            self.store,
+            prefer_remote=self.settings.remote,
+            refresh_settings=self.discovery.refresh_settings,
+            has_pending_rules=self.discovery.has_pending_rules,
+        )
+        self.project_links = ProjectLinking(self.store, self.project_locator, self.discovery)
 
     def _build_mail(self) -> None:
         config = self.settings
