@@ -23,7 +23,8 @@ _SHAPE = re.compile(rf"({'|'.join(get_args(Prefix))})_[{_ALPHABET}]{{26}}")
 def new_id(prefix: Prefix, at: datetime) -> str:
     """Return a new id for an object created at `at`."""
     millis, micros = divmod(to_micros(at), 1000)
-    # An id must be unique, not secret. Random bits of the system would release the interpreter lock.
+    # An id must be unique, not secret. Random bits of the system would release the
+    # interpreter lock, which costs more than the whole id.
     # UUIDv7 allows a fraction of a millisecond: with microseconds, ids of one millisecond sort by time too.
     bits = (millis << 80) | (0x7 << 76) | (micros << 66) | (0b10 << 62) | random.getrandbits(62)
     return f"{prefix}_{_base32(bits)}"

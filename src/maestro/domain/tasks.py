@@ -78,7 +78,10 @@ _REQUESTABLE_MOVES = ("start", "release", "complete", "reject", "block", "unbloc
 
 
 class Priority(enum.StrEnum):
-    """The urgency of a task, in the order in which ready tasks are offered."""
+    """The urgency of a task or a message, most urgent first.
+
+    The store keeps the position in this list: another order needs a migration.
+    """
 
     CRITICAL = "critical"
     HIGH = "high"

@@ -18,8 +18,8 @@ OPEN = b"P"  # open a file and report its real path; an empty FILE then asks for
 QUERY, ANSWER, SIZE = b"Q", b"A", b"Z"
 
 
-class FrameTooLarge(Exception):
-    """The other side announced a payload above the limit."""
+class FrameTooLarge(OSError):
+    """The other side announced a payload above the limit. The connection is of no more use."""
 
 
 def pack_frame(kind: bytes, payload: bytes = b"") -> bytes:

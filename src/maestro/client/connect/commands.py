@@ -72,7 +72,7 @@ class ToolConnection:
         self.targets = entries.settings_targets(self.tool, self.scope, caller, directory=self.directory)
 
     def show_changes(self) -> int:
-        """Print the changes that `run` would make."""
+        """Print the changes that `connect_tool` would make."""
         planned = self._planned_changes()
         if planned is None:
             return _FAILED

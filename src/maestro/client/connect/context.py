@@ -1,4 +1,4 @@
-"""The surroundings of a connect command: the data directory, the project, and the server if a server answers."""
+"""Helpers of the connect commands and of `doctor`: directories, questions to the server, refusals and output."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ def project_directory() -> Path:
 
 
 def ask_server(*arguments: str) -> Any:
-    """Return the server's JSON answer to a command; None if no server answers, or the server refuses."""
+    """Return the server's JSON answer to a command; None if no server answers, or the server refuses.
+
+    Starts no server, and sends no directory: the answer is about no project.
+    """
     names = ("MAESTRO_TOKEN", "MAESTRO_SESSION_ID")
     environment = {name: value for name in names if (value := main.read_variable(name))}
     try:
@@ -33,7 +36,10 @@ def ask_server(*arguments: str) -> Any:
 
 
 def start_server() -> bool:
-    """Start a server if none runs and the caller may start one; return whether a server runs."""
+    """Start a server if none runs, unless the server is remote or an agent runs this command.
+
+    Return whether a server runs.
+    """
     if server_start.is_answering(main.socket_path()):
         return True
     if main.read_variable("MAESTRO_SERVER_URL") or server_start.agent_mark():

@@ -17,9 +17,10 @@ from maestro.wire import exit_codes, frames
 _CHUNK = 1 << 16
 _RETRY_SECONDS = 2.0
 _PAUSE_SECONDS = 0.05
-# Sequences beyond plain lines of text: a program that uses them draws the whole screen.
+# Switches to the alternate screen of a terminal and back.
 _OTHER_SCREEN = re.compile(rb"\x1b\[\?(?:1049|1047|47)(?P<entered>[hl])")
 _SEQUENCE_BYTES = 16
+# Any sequence but colours, the erasing of a line and modes: a program that uses it draws the whole screen.
 _DRAWS = re.compile(rb"\x1b\[(?![\d;:]*m|\d*K|\?[\d;]*[hl])|\x1b[78cDM]")
 
 
@@ -67,7 +68,7 @@ class _AttachedTerminal:
         self._is_first_output = True
         self._on_other_screen = False
         self._last_bytes = b""
-        self._draws = False  # whether the program draws on the whole screen
+        self._draws = False  # whether the program draws the whole screen; known from its first output
 
     def run(self, watched: int) -> terminal.Ending:
         woken = self._install_signal_handlers()
@@ -111,7 +112,7 @@ class _AttachedTerminal:
         return woken
 
     def _attach(self) -> None:
-        """Attach: send the size first, which lets the picture fit, then ask for the present screen."""
+        """Send the terminal's size, unless the person only reads, and ask the runner to draw the present screen."""
         self._send_size()
         self._link.send_request(do="attach", read_only=self._read_only)
         self._is_first_output = True
@@ -199,7 +200,10 @@ def is_on_other_screen(shown: bytes, before: bool = False) -> bool:
 
 
 def adapt_picture(picture: bytes, *, rows: int) -> bytes:
-    """Return a picture for a terminal with other text: below the text, or on a cleared screen."""
+    """Adapt the screen that the runner draws first, so that it does not overwrite the text of the person's terminal.
+
+    Plain lines are shown below that text; a whole screen is drawn after the text has been scrolled away.
+    """
     if is_on_other_screen(picture):
         return picture
     if not _DRAWS.search(picture):

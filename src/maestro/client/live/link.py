@@ -15,7 +15,7 @@ _SECONDS_MAX = 10.0
 
 
 class RunnerLink:
-    """A connection to a runner. Every method raises OSError if the runner is gone or has closed the connection."""
+    """A connection to a runner. Sending and receiving raise OSError after the end of the connection."""
 
     def __init__(self, folder: str) -> None:
         self._received = frames.FrameBuffer()
@@ -23,7 +23,9 @@ class RunnerLink:
         self._sock.settimeout(_SECONDS_MAX)
         present = os.open(".", os.O_RDONLY | os.O_CLOEXEC)
         try:
-            os.chdir(folder)  # a bare name fits into every socket address
+            os.chdir(
+                folder
+            )  # a socket address holds about 100 bytes: connect by the bare name, from within the folder
             self._sock.connect(SOCKET)
         except BaseException:
             self._sock.close()
@@ -49,7 +51,7 @@ class RunnerLink:
             self._receive()
 
     def receive_frames(self) -> list[tuple[bytes, bytes]]:
-        """Return the received frames; wait for at least one frame. Raise OSError at the end of the connection."""
+        """Return the received frames; wait at most ten seconds for the first. Raise OSError at the end."""
         received = self._take_frames()
         while not received:
             self._receive()
@@ -58,7 +60,7 @@ class RunnerLink:
 
     @property
     def has_more(self) -> bool:
-        """Return whether received bytes wait in the buffer."""
+        """Return whether the head of a further frame has arrived."""
         return self._received.has_head
 
     def close(self) -> None:

@@ -19,7 +19,7 @@ _CHUNK = 1 << 20
 
 
 def run(*, folder: str, name: str, tail: int | None, limit: int, json: bool, color: bool) -> int:
-    """Print the end of the transcript, and everything after it, until the program ends."""
+    """Print the last `tail` lines of the transcript, or its last `limit` characters, and new output until the end."""
     transcript = TranscriptReader(folder)
     printer: _Printer = _EventPrinter() if json else _TextPrinter(TerminalLines(color=color))
     printer.print_start(transcript, tail=tail, limit=limit)
@@ -62,7 +62,7 @@ def _follow_transcript(folder: str, transcript: TranscriptReader, printer: _Prin
 
 
 class TranscriptReader:
-    """Read the two files of a transcript as one text, also while the runner starts a new file."""
+    """Read the two files of a transcript as one sequence of events, also while the runner starts a new file."""
 
     def __init__(self, folder: str) -> None:
         self.head = b""
@@ -105,7 +105,7 @@ class TranscriptReader:
                 if newest >= 0:
                     os.close(newest)
                 return False
-            # The present file may have grown until the moment in which the runner renamed it.
+            # Read the present file once more before the new file: it may have grown until the runner renamed it.
             self._waiting = [newest]
             return True
         if self._file >= 0:

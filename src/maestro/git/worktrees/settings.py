@@ -41,8 +41,9 @@ def read_settings(checkout: str) -> WorktreeSettings:
     text = small_files.read_small(str(file))
     if text is None:
         if file.exists():
-            raise _invalid_settings(file, "it is not a readable file")
+            raise _invalid_settings(file, "it is not a plain file, or it is not readable")
         return WorktreeSettings()
+    # `read_small` cuts the text at this size: a text of exactly this size may be longer.
     if len(text) >= limits.checkout_settings_bytes_max:
         raise _invalid_settings(file, f"it is larger than {limits.checkout_settings_bytes_max} bytes")
     try:
@@ -55,7 +56,7 @@ def read_settings(checkout: str) -> WorktreeSettings:
 
 
 def parse_setup(text: str) -> str:
-    """Return the set-up command in the text of a settings file; an empty text if the settings are invalid."""
+    """Return the set-up command in the text of a settings file; an empty text without a command."""
     try:
         return msgspec.convert(bounded_toml.parse_toml(text).get("worktree", {}), WorktreeSettings).setup
     except (msgspec.ValidationError, bounded_toml.TomlUnreadable):

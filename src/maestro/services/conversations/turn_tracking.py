@@ -1,6 +1,6 @@
 """Track turns and received texts of conversations that hooks report.
 
-For programs with a protocol the runner reports the same facts; see `services/conversations`.
+For programs with a protocol the runner reports the same facts; see `runner_events`.
 """
 
 from __future__ import annotations
