@@ -24,13 +24,13 @@ demo-agents: $(VENV)/ready ## see it lead the real claude, codex and gemini, wit
 	@PYTHONPATH=tests/agents $(BIN)/python -m agent_programs.installed
 	@PYTHONPATH=tests/agents $(BIN)/python -m demo
 
-test: $(VENV)/ready-dev ## run the tests (all but those below)
+test: $(VENV)/ready-dev ## run the tests (all but the slow ones and those of `make check`)
 	@echo "— running the tests"
-	@$(BIN)/python -m pytest -m "not slow and not agents" -n $(WORKERS) --dist loadfile
+	@$(BIN)/python -m pytest -m "not slow and not agents" -n $(WORKERS) --dist loadfile --durations=10 --ignore=tests/house
 
 test-slow: $(VENV)/ready-dev ## run the tests that take minutes (those of the agent programs need npm)
 	@echo "— running the slow tests"
-	@$(BIN)/python -m pytest -m "$(SLOW)" -n $(WORKERS) --dist loadfile
+	@$(BIN)/python -m pytest -m "$(SLOW)" -n $(WORKERS) --dist loadfile --durations=10
 
 test-rounds: $(VENV)/ready-dev ## run the long round tests in full, print counts and seeds (ROUNDS=200 CASE=kill SEED=7)
 	@MAESTRO_ROUNDS=$(or $(ROUNDS),full) MAESTRO_SEED=$(SEED) \
@@ -39,7 +39,7 @@ test-rounds: $(VENV)/ready-dev ## run the long round tests in full, print counts
 test-agents: $(VENV)/ready-dev ## run claude, codex and gemini for real, against a scripted model (needs npm)
 	@PYTHONPATH=tests/agents $(BIN)/python -m agent_programs.installed
 	@echo "— running the agent programs"
-	@$(BIN)/python -m pytest -m "agents and not slow" -n $(WORKERS) tests/agents tests/contract/agents
+	@$(BIN)/python -m pytest -m "agents and not slow" -n $(WORKERS) --durations=10 tests/agents tests/contract/agents
 
 check: $(VENV)/ready-dev ## lint, types, layers and the house tests
 	@echo "— ruff";          $(BIN)/ruff check . && $(BIN)/ruff format --check .

@@ -16,8 +16,9 @@ from starlette.types import Receive, Scope, Send
 
 from maestro.domain.callers import person_caller
 from maestro.operations import projects
-from maestro.server import hooks, http, mcp
+from maestro.server import http
 from maestro.server.app import Server
+from maestro.server.surfaces import build_surfaces
 
 
 async def bare(request: Request) -> JSONResponse:
@@ -27,9 +28,7 @@ async def bare(request: Request) -> JSONResponse:
 
 async def main(home: Path) -> None:
     server = Server(home)
-    app = http.HttpApplication(
-        server, mcp.build_endpoint(server), hooks.build_endpoint(server, hooks.build_hook_answers(server))
-    )
+    app = build_surfaces(server).http
     starlette = Starlette(routes=[Route("/bare", bare, methods=["POST"])])
 
     async def both(scope: Scope, receive: Receive, send: Send) -> None:
@@ -44,9 +43,9 @@ async def main(home: Path) -> None:
         json.dumps({"port": port, "token": (home / "token").read_text().strip(), "project": place.project.id}),
         flush=True,
     )
-    web = asyncio.create_task(http.serve_http(both, listener, server.stopping))  # type: ignore[arg-type]
+    web = asyncio.create_task(http.serve_http(both, listener, server.state.stopping))  # type: ignore[arg-type]
     await asyncio.to_thread(sys.stdin.read)
-    server.stopping.set()
+    server.state.stopping.set()
     await web
     await server.close()
 

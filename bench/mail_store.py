@@ -14,14 +14,14 @@ from typing import Any
 from bench.report import Figure
 from bench.store import ME, open_server
 from maestro.domain.callers import Caller
-from maestro.domain.messages import BroadcastScope, MessageType, Sender, SenderKind
-from maestro.domain.tasks import Priority
+from maestro.domain.messages import BroadcastScope, Message, MessageType, Sender, SenderKind
+from maestro.domain.priorities import Priority
 from maestro.operations import mail, sessions
 from maestro.operations.mail_shapes import BroadcastMail, ReadInbox, SearchMail, SendMail
 from maestro.server.app import Server
 from maestro.services.mail.create import inline_body
 from maestro.store.base import Tx
-from maestro.store.repositories.mail import NewMessage, SearchText
+from maestro.store.repositories.mail import SearchText
 
 SMALL, LARGE = 1_000, 1_000_000
 _SESSIONS = 1_000
@@ -34,20 +34,20 @@ _SENDER = Sender(SenderKind.PERSON, ME.name, ME.name, None, ME.human, None)
 
 
 class Mailbag:
-    """A server whose store holds so many unread messages, spread over the boxes of live sessions.
+    """A server whose store holds so many unread messages, spread over the mailboxes of live sessions.
 
-    Every message has the word `deadlock`. A box holds a page at least, so the small store fills few of them.
+    Every message has the word `deadlock`. A mailbox holds a page at least, so the small store fills few of them.
     """
 
     def __init__(self, server: Server, project: str) -> None:
         self.server = server
         self.project = project
         self.sessions: list[str] = []
-        self.boxes: list[str] = []
+        self.mailboxes: list[str] = []
 
     async def fill(self, size: int) -> None:
         self.sessions = await register(self.server, self.project, _SESSIONS)
-        self.boxes = self.sessions[: size // _PAGE]
+        self.mailboxes = self.sessions[: size // _PAGE]
         for start in range(0, size, _AT_ONCE):
             numbers = range(start, min(start + _AT_ONCE, size))
             await self.server.store.write(lambda tx, numbers=numbers: self._insert(tx, numbers))
@@ -61,12 +61,12 @@ class Mailbag:
             await self.server.store.write(lambda tx: _keep_alive(tx, self.sessions))
 
     def _insert(self, tx: Tx, numbers: range) -> None:
-        """Messages, deliveries and words; the deliveries box by box, which is how they lie on the disk."""
+        """Messages, deliveries and words; the deliveries mailbox by mailbox, which is how they lie on the disk."""
         found = [self._message(tx, number) for number in numbers]
         tx.mail.add_to_search_index([(words, words.body or "") for _, words in found])
-        for box, words in sorted(found, key=lambda one: (one[0], one[1].seq)):
+        for mailbox, words in sorted(found, key=lambda one: (one[0], one[1].seq)):
             tx.deliveries.insert(
-                box,
+                mailbox,
                 words.seq,
                 priority=Priority.NORMAL,
                 type=MessageType.DIRECTIVE,
@@ -75,33 +75,33 @@ class Mailbag:
             )
 
     def _message(self, tx: Tx, number: int) -> tuple[str, SearchText]:
-        box, body = self.boxes[number % len(self.boxes)], _TEXTS[number % len(_TEXTS)]
+        mailbox, body = self.mailboxes[number % len(self.mailboxes)], _TEXTS[number % len(_TEXTS)]
         message_id = f"msg_{number:026}"
-        letter = NewMessage(
+        message = Message(
             id=message_id,
+            seq=tx.mail.next_seq(),
             thread_id=message_id,
             parent_id=None,
-            project_id=self.project,
             type=MessageType.DIRECTIVE,
             priority=Priority.NORMAL,
             subject="Grammar changed",
-            body=inline_body(body),
-            preview="",
+            body=body,
             task_id=None,
+            task=None,
             sender=_SENDER,
-            to=[box],
+            to=[mailbox],
             scope=None,
             hops=0,
-            attachments=0,
             created_at=tx.at,
         )
-        return box, SearchText(tx.mail.insert(letter), f"{self.project} {self.project}", letter.subject, body, None)
+        tx.mail.insert(message, inline_body(body), project_id=self.project)
+        return mailbox, SearchText(message.seq, f"{self.project} {self.project}", message.subject, body, None)
 
     async def send(self, chance: random.Random) -> None:
-        await _call(self.server, mail.SEND, _letter_to(chance.choice(self.boxes)))
+        await _call(self.server, mail.SEND, _letter_to(chance.choice(self.mailboxes)))
 
     async def inbox(self, chance: random.Random) -> None:
-        reader = await caller(self.server, chance.choice(self.boxes))
+        reader = await caller(self.server, chance.choice(self.mailboxes))
         answer = await _call(self.server, mail.INBOX, ReadInbox(limit=_PAGE), reader)
         assert len(answer.messages) == _PAGE
 
@@ -129,11 +129,11 @@ async def broadcast() -> Figure:
     """One message for a thousand workers, against one for one of them."""
     many, one = [], []
     async with open_server() as (server, project):
-        boxes = await register(server, project, _SESSIONS)
+        mailboxes = await register(server, project, _SESSIONS)
         commits: list[int] = []
         server.store.on_commit(lambda events: commits.append(len(events)))
-        for box in boxes[:40]:
-            one.append(await _taken(_call(server, mail.SEND, _letter_to(box))))
+        for mailbox in mailboxes[:40]:
+            one.append(await _taken(_call(server, mail.SEND, _letter_to(mailbox))))
             commits.clear()
             many.append(await _taken(_broadcast(server, project)))
             assert commits == [1], "a broadcast is one transaction and one line in the log"
@@ -202,5 +202,5 @@ async def _taken(work: Awaitable[None]) -> float:
     return time.perf_counter() - began
 
 
-def _letter_to(box: str) -> SendMail:
-    return SendMail(to=[box], subject="Grammar changed", message="A deadlock. Rebase before you go on.")
+def _letter_to(mailbox: str) -> SendMail:
+    return SendMail(to=[mailbox], subject="Grammar changed", message="A deadlock. Rebase before you go on.")

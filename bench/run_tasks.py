@@ -76,7 +76,13 @@ def _run(
     journal = here.repo / "journal"
     script = f'echo "b $MAESTRO_TASK_IDS" >> {journal}; sleep {seconds}; echo "e $MAESTRO_TASK_IDS" >> {journal}'
     words = ["sh", "-c", script if seconds else script.replace("sleep 0; ", "")]
-    body = {"project": here.project, "task": parent, "max_parallel": PARALLEL, "path": str(here.repo), "words": words}
+    body = {
+        "project": here.project,
+        "task": parent,
+        "max_parallel": PARALLEL,
+        "path": str(here.repo),
+        "arguments": words,
+    }
     began = time.perf_counter()
     run = here.post("/api/runs", {**body, "detach": True})
     killer = _killer(here, kills, pause) if kills else None

@@ -59,7 +59,7 @@ def crashing() -> Figure:
 def _crash(here: Yard) -> float:
     session_id = here.spawn("sleep", "600")["id"]
     wait_until(lambda: _runner(here, session_id), what="the runner")
-    agent = here.note(session_id)["agent"]
+    agent = here.note(session_id)["program"]
     seq = here.get("/api/status")["events"]
     began = time.perf_counter()
     os.kill(agent, signal.SIGKILL)
@@ -103,8 +103,8 @@ def stopping() -> Figure:
         seconds = time.perf_counter() - began
         time.sleep(2)  # runners go home
         left = [f"process {pid}" for pid in _processes(here)]
-        left += [str(path) for path in (here.live.home / "runs").glob("*/*.sock")]
-        left += [f"lock {path}" for path in (here.live.home / "runs").glob("*/runner.lock") if _is_locked(path)]
+        left += [str(path) for path in (here.live.home / "sessions").glob("*/*.sock")]
+        left += [f"lock {path}" for path in (here.live.home / "sessions").glob("*/runner.lock") if _is_locked(path)]
         left += [f"temporary {path}" for path in set(Path("/tmp").iterdir()) - temporary if _is_ours(path)]
         grown = _descriptors(here) - before
         left += [f"{grown} descriptors of the server"] if grown > 8 else []

@@ -32,7 +32,7 @@ class Yard:
         return self._call("GET", path, None)
 
     def spawn(self, *words: str) -> dict[str, Any]:
-        body = {"project": self.project, "path": str(self.repo), "words": list(words)}
+        body = {"project": self.project, "path": str(self.repo), "arguments": list(words)}
         made: dict[str, Any] = self.post("/api/sessions/spawn", body)
         return made
 

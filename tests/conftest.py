@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
@@ -17,6 +18,12 @@ from maestro.testing.clock import FakeClock
 from maestro.testing.live import LiveServer
 
 LONG_RUN_SECONDS_MAX = 6 * 3600
+
+
+def pytest_configure() -> None:
+    """Let SIGINT interrupt again: a shell starts background jobs with SIGINT ignored, and their children inherit this."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -308,7 +308,7 @@ def test_stop_leaves_nothing_behind(on: Stage) -> None:
         on.post(f"/api/sessions/{worker}/stop")
         assert on.session(worker)["status"] == "stopped"
         assert on.processes(worker) == []
-    assert not (on.live.home / "runs" / worker / "tmp").exists()
+    assert not (on.live.home / "sessions" / worker / "tmp").exists()
 
 
 @pytest.mark.parametrize("whom", ["the launcher", "the program"])

@@ -17,6 +17,7 @@ from scripted_model import Say, ScriptedModel, Seen, Shell
 from maestro.server.secrets import Secrets
 from maestro.testing.live import LiveServer
 from maestro.tools import hook_settings
+from maestro.tools.claude.hooks import DIALECT
 
 pytestmark = [pytest.mark.agents, pytest.mark.timeout(120)]
 Step = Any
@@ -33,7 +34,9 @@ def claude(live: LiveServer, room: Room, api: httpx.Client, model: ScriptedModel
         url = model.script("claude", *steps)
         program.settle(room, url)
         settings = room.home / "hooks.json"
-        hooks = hook_settings.hooks_over_http(live.url, lambda event: "true", timeouts={"PermissionRequest": 60})
+        hooks = hook_settings.hooks_over_http(
+            DIALECT, live.url, lambda event: "true", timeouts={"PermissionRequest": 60}
+        )
         settings.write_text(json.dumps({"hooks": hooks}))
         launch = program.launch(room, url, "Go ahead.")
         words = [launch.words[0], "--settings", str(settings), *launch.words[1:]]
@@ -79,7 +82,7 @@ def test_a_permission_is_held_until_the_person_answers(
     # A session that Maestro spawned; its program is a stand-in, claude itself is started by this test.
     spawned = api.post(
         "/api/sessions/spawn",
-        json={"project": "vc", "path": str(room.work), "name": "claude", "words": ["sleep", "90"]},
+        json={"project": "vc", "path": str(room.work), "name": "claude", "arguments": ["sleep", "90"]},
     ).json()
     token = _token_of(live, spawned["id"])
     asked: list[str] = []

@@ -36,8 +36,8 @@ KILLED = (
 ASKING = (
     r"emil  \$ maestro ask create",
     r"you     needs you",
-    r"you     req_\w+ .* question  emil  Buy the boiling sound",
-    r"you   \$ maestro ask answer req_\w+ yes",
+    r"you     ask_\w+ .* question  emil  Buy the boiling sound",
+    r"you   \$ maestro ask answer ask_\w+ yes",
     r"emil    dana says: yes",
 )
 # Sessions that Maestro starts itself: one is killed, one makes a slip, one loses a race.

@@ -10,7 +10,7 @@ from maestro.domain.tasks import MOVES, TRANSITIONS, TaskStatus
 from maestro.operations.base import Effect
 from maestro.operations.registry import REGISTRY
 from maestro.server.app import Server
-from maestro.server.bindings import build_bindings
+from maestro.server.composition import collect_bindings
 from maestro.store import statements
 
 ROOT = Path(__file__).parents[2]
@@ -18,10 +18,10 @@ SOURCE = ROOT / "src" / "maestro"
 
 
 async def test_each_operation_is_bound_exactly_once(server: Server) -> None:
-    bound = build_bindings(server)
+    bound = collect_bindings(server.parts.in_order())
     assert set(bound) == set(REGISTRY)
-    source = (SOURCE / "server" / "bindings.py").read_text()
-    assert len(re.findall(r"\w+_ops\.\w+\.name: ", source)) == len(REGISTRY)
+    sources = "".join(path.read_text() for path in (SOURCE / "server" / "parts").glob("*.py"))
+    assert len(re.findall(r"\bops\.\w+\.name: |\w+_ops\.\w+\.name: ", sources)) == len(REGISTRY)
     for name, operation in REGISTRY.items():
         assert (bound[name].stream_answers is not None) == (operation.effect is Effect.STREAM)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from maestro.store.sqlite.steps import migration_scripts
+from maestro.store.sqlite.migration_scripts import migration_scripts
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "schemas"
 

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from maestro.server import hooks, http, mcp
+from maestro.server import http
 from maestro.server.app import Server
+from maestro.server.surfaces import build_surfaces
 from maestro.testing.live import LiveServer, SupervisedServer
 from maestro.testing.workshop import Workshop
 
@@ -18,12 +19,11 @@ from maestro.testing.workshop import Workshop
 async def port(server: Server) -> AsyncIterator[int]:
     """Serve HTTP on a free port of loopback; limits can be changed as long as the server runs."""
     listener = http.open_listener("127.0.0.1", 0)
-    tools, hooked = mcp.build_endpoint(server), hooks.build_hook_answers(server)
-    pages = http.HttpApplication(server, tools, hooks.build_endpoint(server, hooked))
-    serving = asyncio.create_task(http.serve_http(pages, listener, server.stopping))
+    surfaces = build_surfaces(server)
+    serving = asyncio.create_task(http.serve_http(surfaces.http, listener, server.state.stopping))
     yield listener.getsockname()[1]
-    server.stopping.set()
-    await tools.stop()
+    server.state.stopping.set()
+    await surfaces.mcp.stop()
     await serving
 
 

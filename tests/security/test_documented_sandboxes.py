@@ -32,7 +32,7 @@ attempt() { name=$1; shift; "$@" > said.$name 2>&1; echo $? > code.$name; }
 attempt session maestro whoami --json
 attempt nobody env -u MAESTRO_TOKEN maestro whoami --json
 attempt token cat HOME_OF_SERVER/token
-attempt control ls HOME_OF_SERVER/runs/$MAESTRO_SESSION_ID/control.sock
+attempt control ls HOME_OF_SERVER/sessions/$MAESTRO_SESSION_ID/control.sock
 attempt signal kill -0 PID_OF_SERVER
 attempt foreign cat FOREIGN/secret
 attempt prompt cat "$MAESTRO_TASK_PROMPT_FILE"

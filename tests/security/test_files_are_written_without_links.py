@@ -12,10 +12,8 @@ from typing import Any
 import httpx
 import pytest
 
-from maestro.core.errors import Invalid
 from maestro.git import worktrees
 from maestro.git.worktrees import records
-from maestro.system import checkout_files
 from maestro.testing.live import LiveServer
 
 MakeRepo = Callable[..., Path]
@@ -82,24 +80,6 @@ def test_a_maestro_folder_that_is_a_link_is_refused(coordinator: Coordinator, tm
     answer = coordinator.link()
     assert answer.status_code == 400 and "symbolic link" in answer.json()["message"]
     assert names_in(elsewhere) == ["config.toml"] and (elsewhere / "config.toml").read_text() == HOSTILE
-
-
-def test_a_folder_link_that_appears_while_maestro_writes_leads_nowhere(tmp_path: Path) -> None:
-    top, elsewhere = tmp_path / "top", tmp_path / "elsewhere"
-    (top / "sub").mkdir(parents=True)
-    elsewhere.mkdir()
-    with checkout_files.open_folder(str(top), "sub") as folder:
-        (top / "sub").rename(top / "moved")
-        (top / "sub").symlink_to(elsewhere)
-        os.close(os.open("file", os.O_WRONLY | os.O_CREAT | os.O_EXCL, dir_fd=folder))
-    assert names_in(elsewhere) == [] and names_in(top / "moved") == ["file"]
-
-
-def test_a_path_that_leaves_its_folder_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "top").mkdir()
-    with pytest.raises(Invalid):
-        checkout_files.write_file(str(tmp_path / "top"), "../out", b"x")
-    assert not (tmp_path / "out").exists()
 
 
 def test_a_pipe_in_the_place_of_a_settings_file_is_refused_at_once(coordinator: Coordinator) -> None:

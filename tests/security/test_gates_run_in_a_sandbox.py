@@ -12,10 +12,7 @@ from typing import Any
 
 import pytest
 
-from maestro.core.errors import Conflict
 from maestro.domain.callers import Callers
-from maestro.domain.sandboxes import Sandbox, SandboxMode
-from maestro.git import sandbox
 from maestro.operations import projects as project_ops
 from maestro.testing.supervised import wait_until
 from maestro.testing.workshop import MAESTRO, Workshop
@@ -183,31 +180,6 @@ def test_a_gate_fails_where_bubblewrap_cannot_start_and_does_not_run(
     assert (result["passed"], result["exit_code"], result["sandbox"]) == (False, None, "bubblewrap")
     assert "bwrap cannot start: bwrap: No permissions" in result["output"]
     assert not (shop.repo / "ran").exists()
-
-
-@needs_bubblewrap
-async def test_nothing_of_a_sandboxed_command_stays(tmp_path: Path) -> None:
-    box = Sandbox(mode=SandboxMode.BUBBLEWRAP, data_directory=str(tmp_path / "data"))
-    folder = tmp_path / "work"
-    folder.mkdir()
-    command = "(setsid env -i sleep 7654321 &) ; echo begun; sleep 7654321"
-    ran = await sandbox.run_command(
-        command, sandbox=box, directory=str(folder), environment=dict(os.environ), seconds_max=2, bytes_max=1000
-    )
-    assert ran.is_timed_out and ran.output == b"begun\n"
-    lines = [file.read_bytes() for file in Path("/proc").glob("[0-9]*/cmdline") if file.exists()]
-    assert not [one for one in lines if b"7654321" in one]
-
-
-@needs_bubblewrap
-async def test_a_place_around_the_home_or_the_data_directory_is_refused(tmp_path: Path) -> None:
-    box = Sandbox(mode=SandboxMode.BUBBLEWRAP, data_directory=str(tmp_path / "work" / "data"))
-    (tmp_path / "work" / "data").mkdir(parents=True)
-    for folder in (tmp_path / "work", Path.home()):
-        with pytest.raises(Conflict, match="no sandbox can be made"):
-            await sandbox.run_command(
-                "true", sandbox=box, directory=str(folder), environment={}, seconds_max=2, bytes_max=1000
-            )
 
 
 def test_gates_run_without_a_sandbox_by_default_and_say_so(shop: Workshop) -> None:

@@ -14,7 +14,7 @@ from maestro.services.asks import asks
 from maestro.services.asks.program_asks import withdraw_permission_asks
 from maestro.services.hooks.permission_hold import PermissionHolds
 from maestro.testing.supervised import SECONDS_MAX
-from maestro.tools import hook_dialect, hook_registry
+from maestro.tools import hook_dialect, registry
 from maestro.tools.hook_dialect import HookEvent, HookMoment, HookReply, ReplyKind
 
 SAME = "x" * 8000
@@ -36,7 +36,7 @@ async def until_asked(server: Any, caller: Caller, count: int) -> list[Ask]:
 
 def wants(command: str) -> HookEvent:
     payload = b'{"tool_name": "Bash", "tool_input": {"command": "%s"}}' % command.encode()
-    found = hook_registry.DIALECTS["claude"].read_event("PermissionRequest", hook_dialect.decode_payload(payload))
+    found = registry.DIALECTS["claude"].read_event("PermissionRequest", hook_dialect.decode_payload(payload))
     assert found is not None and found.moment is HookMoment.ASKS and found.call_digest
     return found
 

@@ -37,7 +37,7 @@ async def post(port: int, token: str = "", *headers: str, body: bytes = b"{}") -
 
 async def notes(server: Server, dana: Caller) -> list[Any]:
     """Read what is stored about hooks, after every write that was begun is done."""
-    await server.hook_firings.close()
+    await server.parts.hooks.firings.close()
     found = await server.call(hook_ops.LIST, hook_ops.ListHooks(), caller=dana)
     return list(found.hooks)
 

@@ -13,7 +13,7 @@ import pytest
 
 from maestro.core import errors, limits
 from maestro.domain.callers import Caller
-from maestro.domain.tasks import Priority
+from maestro.domain.priorities import Priority
 from maestro.operations import mail as mail_ops
 from maestro.operations import mail_shapes
 from maestro.operations import projects as project_ops
@@ -100,7 +100,7 @@ class Agent:
     """An agent whose hooks fire, and to which every answer comes out."""
 
     def __init__(self, server: Server, caller: Caller) -> None:
-        self._desk = server.hook_handler
+        self._desk = server.parts.hooks.handler
         self.caller = caller
 
     async def calls_a_tool(self, *, is_aside: bool = False) -> HookReply:

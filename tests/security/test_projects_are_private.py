@@ -114,7 +114,7 @@ def test_of_a_member_another_project_sees_name_and_role(world: World, path: str)
 def test_a_race_shows_the_text_of_an_issue_to_no_third_project(world: World) -> None:
     task = world.call(world.tokens["friend.boss"], "POST", "/api/issues", to="victim", title="A race", message="x")
     world.person("PATCH", f"/api/tasks/{task['id']}", description="SECRET-victim-race-7f3a")
-    request = {"task": task["id"], "strategy": "race", "attempts": 2, "words": ["true"], "detach": True}
+    request = {"task": task["id"], "strategy": "race", "attempts": 2, "arguments": ["true"], "detach": True}
     waits = world.person("POST", "/api/tasks", project="victim", title="Never done")
     world.person("POST", f"/api/tasks/{task['id']}/dependencies", on=[waits["id"]])
     run = world.person("POST", "/api/runs", project="victim", path=world.refs["victim.folder"], **request)
@@ -152,7 +152,7 @@ def test_nobody_ends_the_run_of_another_by_turning_its_issue_down(world: World) 
     opened = world.call(world.tokens["friend.boss"], "POST", "/api/issues", to="victim", title="A run", message="x")
     waits = world.person("POST", "/api/tasks", project="victim", title="Never done")["id"]
     world.person("POST", f"/api/tasks/{opened['id']}/dependencies", on=[waits])
-    fields = {"project": "victim", "path": world.refs["victim.folder"], "task": opened["id"], "words": ["true"]}
+    fields = {"project": "victim", "path": world.refs["victim.folder"], "task": opened["id"], "arguments": ["true"]}
     run = world.person("POST", "/api/runs", detach=True, **fields)["id"]
     path = f"/api/issues/{opened['id']}/close"
     status, _, text = ask(world, "victim.boss", "POST", path, message="No.", wont_fix=True)
@@ -164,7 +164,7 @@ def test_nobody_ends_the_run_of_another_by_turning_its_issue_down(world: World) 
 def test_whoever_started_a_run_ends_it_through_its_task(world: World) -> None:
     waits = world.person("POST", "/api/tasks", project="victim", title="Never done")["id"]
     task = world.person("POST", "/api/tasks", project="victim", title="Mine", depends_on=[waits])["id"]
-    fields = {"project": "victim", "path": world.refs["victim.folder"], "task": task, "words": ["true"]}
+    fields = {"project": "victim", "path": world.refs["victim.folder"], "task": task, "arguments": ["true"]}
     run = world.person("POST", "/api/runs", detach=True, **fields)["id"]
     world.person("POST", f"/api/tasks/{task}/cancel")
     stopped = world.wait_until(lambda: world.person("GET", f"/api/runs/{run}")["status"] != "running", "the end")

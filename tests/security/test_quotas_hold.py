@@ -154,7 +154,7 @@ async def test_asking_and_taking_back_is_counted(server: Server, join: Join) -> 
 async def test_requests_for_permission_are_counted(server: Server, join: Join) -> None:
     """Each hook that asks for permission opens an ask, as long as the quota has room."""
     worker = await join("worker")
-    holding = PermissionHolds(server.store, server.hub, may_ask=server.quotas.count_ask)
+    holding = PermissionHolds(server.store, server.hub, may_ask=server.parts.quotas.quotas.count_ask)
 
     def hold(number: int) -> asyncio.Task[Any]:
         wanted = HookEvent(tool="claude", event="PermissionRequest", moment=HookMoment.ASKS, summary=f"rm {number}")
@@ -179,7 +179,9 @@ async def test_a_tracker_imports_as_much_as_it_has(server: Server) -> None:
 
     def import_many(tx: Tx) -> None:
         for number in range(2 * limits.tasks_per_minute_default):
-            server.quotas.count_new_task(tx, tracker, task_ops.CreateTask(title=f"t{number}", description="x" * 9))
+            server.parts.quotas.quotas.count_new_task(
+                tx, tracker, task_ops.CreateTask(title=f"t{number}", description="x" * 9)
+            )
 
     await server.store.read(import_many)
 
@@ -190,7 +192,7 @@ async def test_a_tracker_imports_as_much_as_it_has(server: Server) -> None:
 @pytest.fixture
 def cramped(server: Server) -> Server:
     """The same server with a small quota of bytes."""
-    server.quotas.bounds = quotas.QuotaBounds(project_bytes_per_day=3 * len(BIG))
+    server.parts.quotas.quotas.bounds = quotas.QuotaBounds(project_bytes_per_day=3 * len(BIG))
     return server
 
 
@@ -264,6 +266,6 @@ async def test_every_quota_can_be_set_and_switched_off(tmp_path: Path, clock: Fa
     (home / "config.toml").write_text("".join(f"{name} = 0\n" for name in names))
     server = Server(home, clock=clock)
     try:
-        assert server.quotas.bounds == quotas.QuotaBounds(**dict.fromkeys(names, 0))
+        assert server.parts.quotas.quotas.bounds == quotas.QuotaBounds(**dict.fromkeys(names, 0))
     finally:
         await server.close()

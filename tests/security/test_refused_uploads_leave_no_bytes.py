@@ -19,7 +19,6 @@ from maestro.operations import mail_shapes
 from maestro.operations import projects as project_ops
 from maestro.operations import tasks as task_ops
 from maestro.server.app import Server
-from maestro.store.blobs import Blobs
 
 Join = Callable[..., Any]
 BIG = b"x" * (limits.inline_bytes_max + 1)
@@ -216,24 +215,3 @@ async def test_an_upload_that_was_answered_is_answered_again_though_it_would_be_
             await server.call(mail_ops.SEND, request, caller=worker)
     again = await server.call(mail_ops.SEND, letter(victim.name), caller=worker, key="once")
     assert again.id == first.id and len(files(server)) == 1
-
-
-# Holds
-
-
-def test_a_file_goes_only_when_nobody_holds_it_and_no_row_names_it(tmp_path: Path) -> None:
-    blobs = Blobs(tmp_path / "blobs")
-    one, two = blobs.new_hold(), blobs.new_hold()
-    with one:
-        kept = one.store_content(BIG)
-        with two:
-            two.store_content(BIG)
-            one.store_content(BIG)
-            blobs.discard_unneeded(one.digests, lambda digest: False)
-            assert blobs.all_files()
-        blobs.discard_unneeded(one.digests, lambda digest: False)
-        assert blobs.all_files()  # one has it still
-    blobs.discard_unneeded(one.digests, lambda digest: True)
-    assert blobs.load_content(kept) == BIG
-    blobs.discard_unneeded(two.digests, lambda digest: False)
-    assert blobs.all_files() == []

@@ -36,9 +36,9 @@ def run_on_server(arguments: list[str], *, path: str, environment: dict[str, str
 
 
 def _request_payload(arguments: list[str], environment: dict[str, str]) -> bytes:
-    head = [frames.PROTOCOL.encode(), b"runner", __version__.encode(), b"000", b"0", b"-"]
-    head += [os.fsencode(f"{name}={value}") for name, value in environment.items()]
-    return b"\0".join(head) + b"\0\0" + b"".join(os.fsencode(argument) + b"\0" for argument in arguments)
+    fields = [b"runner", __version__.encode(), b"000", b"0", b"-"]
+    fields += [os.fsencode(f"{name}={value}") for name, value in environment.items()]
+    return frames.pack_request(fields, [os.fsencode(argument) for argument in arguments])
 
 
 def _read_answer(sock: _socket.socket) -> CommandAnswer:

@@ -1,8 +1,8 @@
 """`maestro hook TOOL EVENT`: get the server's answer to a program's hook, or let the program go on without an answer.
 
-A hook that no server got is stored for the next server (`unheard`). Problems go to a log for `maestro doctor`, never
-to the program: a program may read an exit code as a verdict, and text on standard error as an objection. The module
-imports as little as `thin`, because a hook runs twice with every tool call of an agent.
+A hook that no server got is stored for the next server (`hook_spool`). Problems go to a log for `maestro doctor`,
+never to the program: a program may read an exit code as a verdict, and text on standard error as an objection. The
+module imports as little as `main`, because a hook runs twice with every tool call of an agent.
 """
 
 import _signal  # type: ignore[import-not-found]  # `signal` would load `enum`
@@ -44,12 +44,12 @@ class HookExchange(main.FrameExchange):
 
 
 def answer_hook(arguments: list[str], *, give_up_code: int = 0) -> None:
-    """Answer the hook; never return. `given_up` is the exit code without an answer; for a program it must be 0."""
+    """Answer the hook; never return. `give_up_code` is the exit code without an answer: 0 for a program."""
 
     def give_up_late(*_: object) -> None:
         log_and_exit(arguments, "the server did not answer in time", give_up_code, is_late_hook=True)
 
-    problem, is_unheard = "", True
+    problem, is_late = "", True
     path = main.socket_path()
     try:
         _signal.signal(_signal.SIGALRM, give_up_late)
@@ -59,18 +59,18 @@ def answer_hook(arguments: list[str], *, give_up_code: int = 0) -> None:
         exchange = HookExchange(main.connect_to_server(path))
         if exchange.relay_answer(main.request_payload(arguments)) != 0:
             problem = exchange.problem.decode(errors="replace") or "the server could not answer the hook"
-            is_unheard = False
+            is_late = False
     except OSError as error:
         problem = f"no server answers at {path}: {error.strerror}"
     except (main.LostWhileWaiting, main.LostBeforeAnswer):
         problem = main.ANSWER_CUT_OFF
     except main.CommandEnded as ended:
         problem = ended.message  # empty if the program has closed its end of the pipe
-        is_unheard = ended.code == exit_codes.NO_SERVER
+        is_late = ended.code == exit_codes.NO_SERVER
     except KeyboardInterrupt:
         pass
     if problem:
-        log_and_exit(arguments, problem, give_up_code, is_late_hook=is_unheard)
+        log_and_exit(arguments, problem, give_up_code, is_late_hook=is_late)
     os._exit(0)
 
 

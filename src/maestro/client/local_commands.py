@@ -1,6 +1,6 @@
 """The local commands of `maestro`, which need no server, and the handling of a server that does not answer.
 
-`thin` loads this module when the server says that a command is local, or when no server answers. A new local command
+`main` loads this module when the server says that a command is local, or when no server answers. A new local command
 needs a line in COMMANDS, and a line in the server's list of local commands.
 """
 

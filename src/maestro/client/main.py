@@ -1,7 +1,8 @@
 """The `maestro` command: send the arguments to the server and relay its answer (docs/frames.md).
 
 Agents run this command at every turn. The module therefore imports only `_socket` and modules that a bare interpreter
-has already loaded. All cases beyond a plain exchange (no server, local commands) are in `local`, loaded when needed.
+has already loaded. The code for all cases beyond a plain exchange (no server, local commands, failures) is imported
+when needed.
 """
 
 # The module must not import pathlib:
@@ -12,7 +13,7 @@ import os
 import sys
 
 from maestro import __version__
-from maestro.wire import exit_codes, frames
+from maestro.wire import frames
 
 CHUNK_BYTES = 1 << 16
 SOCKET_NAME_BYTES_MAX = 103  # a socket address holds this many bytes on every supported system
@@ -59,6 +60,8 @@ def main() -> None:
     try:
         code = run_command(sys.argv[1:])
     except KeyboardInterrupt:
+        from maestro.wire import exit_codes
+
         raise SystemExit(exit_codes.INTERRUPTED) from None
     except CommandEnded as ended:
         if ended.message:
@@ -144,30 +147,13 @@ def connect_to_server(path: str) -> _socket.socket:
         if len(name) <= SOCKET_NAME_BYTES_MAX:
             sock.connect(name)
         else:
-            connect_by_bare_name(sock, name)
+            from maestro.client import long_socket_path
+
+            long_socket_path.connect_by_bare_name(sock, name)
     except BaseException:
         sock.close()
         raise
     return sock
-
-
-def connect_by_bare_name(sock: _socket.socket, path: bytes) -> None:
-    """Connect by the bare name from the socket's directory: the path is too long for a socket address."""
-    directory, _, name = path.rpartition(b"/")
-    if len(name) > SOCKET_NAME_BYTES_MAX:
-        raise OSError(0, f"the socket's name is longer than {SOCKET_NAME_BYTES_MAX} bytes")
-    present: int | bytes
-    try:
-        present = os.open(".", os.O_RDONLY)
-    except OSError:
-        present = os.getcwdb()  # the user may enter the directory, but not list it
-    try:
-        os.chdir(directory or b"/")
-        sock.connect(name)
-    finally:
-        os.chdir(present)
-        if isinstance(present, int):
-            os.close(present)
 
 
 def request_payload(arguments: list[str]) -> bytes:
@@ -177,12 +163,14 @@ def request_payload(arguments: list[str]) -> bytes:
     except OSError:
         directory = b"-"
     terminals = b"".join(b"1" if os.isatty(fd) else b"0" for fd in (0, 1, 2))
-    fields = [frames.PROTOCOL.encode(), b"python", __version__.encode(), terminals, terminal_columns(), directory]
+    fields = [b"python", __version__.encode(), terminals, terminal_columns(), directory]
     for name, value in os.environb.items():
         if name.startswith(b"MAESTRO_") or name in SENT_VARIABLES:
             fields.append(name + b"=" + value)
-    payload = b"\0".join(fields) + b"\0\0" + b"".join(os.fsencode(argument) + b"\0" for argument in arguments)
+    payload = frames.pack_request(fields, [os.fsencode(argument) for argument in arguments])
     if len(payload) > frames.PAYLOAD_BYTES_MAX:
+        from maestro.wire import exit_codes
+
         raise CommandEnded(
             exit_codes.USAGE, "the arguments are longer than 1 MiB; pass long text in a file or on standard input"
         )
@@ -220,6 +208,8 @@ def write_all(fd: int, data: bytes) -> None:
         except OSError as error:
             if fd == 2:
                 return  # drop diagnostics that cannot be shown
+            from maestro.wire import exit_codes
+
             if isinstance(error, BrokenPipeError):
                 raise CommandEnded(exit_codes.CLOSED_PIPE) from None
             raise CommandEnded(exit_codes.FAILED, f"cannot write the output: {error.strerror}") from None
@@ -271,6 +261,8 @@ class FrameExchange:
                 self.handed_over = payload
                 return None
             else:
+                from maestro.wire import exit_codes
+
                 raise CommandEnded(exit_codes.FAILED, UNKNOWN_FRAME)
 
     def write_output(self, data: bytes) -> None:
@@ -290,6 +282,8 @@ class FrameExchange:
         try:
             return head[:1], self.read_bytes(frames.payload_bytes(head))
         except frames.FrameTooLarge:
+            from maestro.wire import exit_codes
+
             raise CommandEnded(exit_codes.FAILED, FRAME_TOO_LARGE) from None
 
     def read_bytes(self, size: int) -> bytes:
@@ -318,11 +312,13 @@ class FrameExchange:
         if not data and not self.is_answered:
             raise LostBeforeAnswer
         if not data:
+            from maestro.wire import exit_codes
+
             raise CommandEnded(exit_codes.NO_SERVER, ANSWER_CUT_OFF)
         return data
 
     def wait_for_server(self, *, is_long: bool = False) -> None:
-        """Send the outbox and the input until the server sends bytes. `long`: the server is silent for a while."""
+        """Send the outbox and the input until the server sends bytes. `is_long`: the server is silent for a while."""
         import select
 
         server = self.sock.fileno()
@@ -345,6 +341,8 @@ class FrameExchange:
 
     def check_reader(self, gone_events: int) -> None:
         if gone_events:
+            from maestro.wire import exit_codes
+
             raise CommandEnded(exit_codes.CLOSED_PIPE)
         self.watches_reader = False  # macOS cannot watch every kind of device, and reports that at once
 
@@ -365,7 +363,7 @@ class FrameExchange:
         except OSError as error:
             self.refuse_upload(error)
             return
-        self.outbox = frames.pack_frame(frames.DATA, data)  # `wait` sends the chunk when the server reads
+        self.outbox = frames.pack_frame(frames.DATA, data)  # `wait_for_server` sends the chunk
         if not data:
             self.close_upload()
 
@@ -390,7 +388,7 @@ class FrameExchange:
         try:
             self.outbox = self.outbox[self.sock.send(self.outbox) :]
         except TimeoutError:
-            pass  # the server does not read now: `wait` sends the rest
+            pass  # the server does not read now: `wait_for_server` sends the rest
         except OSError:
             # The server reads no more. The frames that it sent before are still to be read.
             self.outbox = b""

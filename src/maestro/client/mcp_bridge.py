@@ -23,7 +23,7 @@ _ACCEPT = "application/json, text/event-stream"
 _VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 _RECONNECT_SECONDS_MAX = 30.0
 _PAUSE_SECONDS_MAX = 1.0
-_END_SECONDS_MAX = 2.0
+_END_SECONDS_MAX = 10.0  # for the answers that a program still reads after it has closed its end
 _SECONDS_MAX = 24 * 3600 + 60.0  # longer than every wait
 _IDLE_MAX = 4
 _FAILED = -32000
@@ -82,11 +82,15 @@ class Bridge:
                 threading.Thread(target=self._relay_notifications, daemon=True).start()
             return
         thread = threading.Thread(target=self._exchange_message, args=(line, message), daemon=True)
-        self._open = [running for running in self._open if running.is_alive()] + [thread]
+        if not _only_waits(message):
+            self._open = [running for running in self._open if running.is_alive()] + [thread]
         thread.start()
 
     def end_session(self) -> None:
-        """Wait a moment for open requests, then end the MCP session. The program has gone."""
+        """Wait for the answers to open requests, then end the MCP session. The program sends no more.
+
+        Requests that only wait are not awaited: they may last for hours.
+        """
         until = time.monotonic() + _END_SECONDS_MAX
         for thread in self._open:
             thread.join(max(0.0, until - time.monotonic()))
@@ -110,10 +114,10 @@ class Bridge:
                     time.sleep(pause)
                     pause = min(pause * 2, _PAUSE_SECONDS_MAX)
                     continue
-                fate = f"was not sent ({problem}): try again"
+                outcome = f"was not sent ({problem}): try again"
                 if sent:
-                    fate = "was cut off and may have been carried out: check before you try again"
-                text = f"No Maestro server answers at {self._parts.geturl()}. The request {fate}."
+                    outcome = "was cut off and may have been carried out: check before you try again"
+                text = f"No Maestro server answers at {self._parts.geturl()}. The request {outcome}."
                 self._write_error(message, text)
             return
 
@@ -122,14 +126,16 @@ class Bridge:
         sent.append(True)
         try:
             answer = self._send_request(connection, "POST", line, _modern_headers(message))
-            self._write_answer(answer, message)
+            result = self._read_result(answer, message)
         except BaseException:
             connection.close()
             raise
+        # The connection becomes idle before the program has the result, so that the program's next call uses it.
         if answer.isclosed() and not answer.will_close and len(self._idle) < _IDLE_MAX:
             self._idle.append(connection)
         else:
             connection.close()
+        self._write_line(result)
 
     def _open_connection(self) -> http.client.HTTPConnection:
         """Return an open connection: a request that fails after this point may have been sent.
@@ -157,24 +163,34 @@ class Bridge:
         connection.request(verb, path, body or None, {**self._headers, **self._session, **extra})
         return connection.getresponse()
 
-    def _write_answer(self, answer: http.client.HTTPResponse, message: dict[str, Any]) -> None:
+    def _read_result(self, answer: http.client.HTTPResponse, message: dict[str, Any]) -> bytes:
+        """Read the server's answer to its end and return the result. Write the notifications before it."""
         if "event-stream" in answer.headers.get("content-type", ""):
-            for line in answer:
-                if line.startswith(b"data:"):
-                    self._write_line(line[5:].strip())
-            return
+            return self._read_stream(answer, message)
         body = answer.read().strip()
         if message.get("method") == "initialize" and answer.status == http.client.OK:
             self._store_session(answer, body)
         if not body:
-            return
+            return b""
         try:
             content = json.loads(body)
         except ValueError:
             raise McpRefused(f"The server answered with status {answer.status}.") from None
         if isinstance(content, dict) and "jsonrpc" not in content:
             raise McpRefused("\n".join(filter(None, (str(content.get("message")), str(content.get("hint") or "")))))
-        self._write_line(body)
+        return body
+
+    def _read_stream(self, answer: http.client.HTTPResponse, message: dict[str, Any]) -> bytes:
+        """Write the notifications of a stream as they come. Return the result of the message, if there is one."""
+        result = b""
+        for line in answer:
+            if line.startswith(b"data:"):
+                data = line[5:].strip()
+                if _is_result(data, message):
+                    result = data
+                else:
+                    self._write_line(data)
+        return result
 
     def _store_session(self, answer: http.client.HTTPResponse, body: bytes) -> None:
         """Store the MCP session that a handshake began."""
@@ -191,7 +207,7 @@ class Bridge:
                 if answer.status in (http.client.METHOD_NOT_ALLOWED, http.client.NOT_FOUND):
                     return
                 if answer.status == http.client.OK:
-                    self._write_answer(answer, {})
+                    self._read_stream(answer, {})
             except (OSError, http.client.HTTPException, McpRefused):
                 pass  # a server comes back, or the program goes away
             time.sleep(_PAUSE_SECONDS_MAX)
@@ -205,6 +221,20 @@ class Bridge:
         if "id" in message and "method" in message:
             error = {"code": _FAILED, "message": text}
             self._write_line(json.dumps({"jsonrpc": "2.0", "id": message["id"], "error": error}).encode())
+
+
+def _is_result(data: bytes, message: dict[str, Any]) -> bool:
+    """Return whether a line of a stream is the result of the message."""
+    try:
+        content = json.loads(data)
+    except ValueError:
+        return False
+    return (
+        isinstance(content, dict)
+        and "id" in message
+        and content.get("id") == message["id"]
+        and "method" not in content
+    )
 
 
 def _is_alive(connection: http.client.HTTPConnection) -> bool:

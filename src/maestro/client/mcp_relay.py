@@ -22,7 +22,7 @@ RELAY_COMMAND = "__mcp"  # the command with which the relay introduces itself to
 _RECONNECT_SECONDS_MAX = 30.0
 _PAUSE_SECONDS = 0.05
 _PAUSE_SECONDS_MAX = 1.0
-_END_SECONDS_MAX = 2.0
+_END_SECONDS_MAX = 10.0  # for the answers that a program still reads after it has closed its end
 _OUTBOX_BYTES_MAX = 1 << 20
 _NO_SERVER = -32000
 _MODES = ("execute", "coordinate", "plan")
@@ -144,7 +144,7 @@ class McpRelay:
                 return code
 
     def connect_to_server(self, *, may_wait: bool = False) -> None:
-        """Connect, and repeat the known lines to the server. `waits`: wait for a server that is restarting."""
+        """Connect, and repeat the known lines to the server. `may_wait`: wait for a server that is restarting."""
         path = main.socket_path()
         try:
             self.sock = main.connect_to_server(path)
@@ -236,7 +236,7 @@ class McpRelay:
                     return code
 
     def read_input(self, *, only_records: bool = False) -> None:
-        """Read the program's input and pass it on. `keep`: only record the input, while no server answers."""
+        """Read the program's input and pass it on. `only_records`: only record the input, while no server answers."""
         data = os.read(0, main.CHUNK_BYTES)
         if not data:
             self.is_open = False

@@ -21,6 +21,7 @@ from typing import NamedTuple, NoReturn
 
 from maestro.client import call, main, server_locks
 from maestro.system import private_home
+from maestro.tools import environments
 from maestro.wire import exit_codes
 
 START_SECONDS_MAX = 15.0
@@ -42,23 +43,13 @@ CALLERS_OWN = {
     "MAESTRO_READY_FD",
 }
 
-# Variables in the environment of a session, of a gate, and of programs that the person started by hand.
-AGENT_MARKS = (
-    "MAESTRO_TOKEN",
-    "MAESTRO_SESSION_ID",
-    "MAESTRO_SOCKET",
-    "MAESTRO_COMMAND",
-    "CLAUDECODE",
-    "GEMINI_CLI",
-    "CODEX_SANDBOX",
-    "CODEX_SANDBOX_NETWORK_DISABLED",
-    "CODEX_THREAD_ID",
-)
+# Variables in the environment of a session and of a gate.
+SESSION_MARKS = ("MAESTRO_TOKEN", "MAESTRO_SESSION_ID", "MAESTRO_SOCKET", "MAESTRO_COMMAND")
 
 
 def agent_mark() -> str:
     """Return the variable that shows that an agent runs this command; empty if the person runs the command."""
-    return next(filter(main.read_variable, AGENT_MARKS), "")
+    return next(filter(main.read_variable, (*SESSION_MARKS, *environments.AGENT_MARKS)), "")
 
 
 def start_and_connect(path: str) -> _socket.socket:

@@ -1,6 +1,6 @@
 """Repeat a waiting command when its server goes away: ask the next server, for the time that is left.
 
-`thin` loads this module when the connection ends while the server did nothing but wait.
+`main` loads this module when the connection ends while the server did nothing but wait.
 """
 
 from __future__ import annotations
@@ -23,10 +23,7 @@ def repeat_request(arguments: list[str], path: str, *, until: float) -> int:
     while (left := ends - time.monotonic()) > 0:
         os.environ["MAESTRO_WAIT_LEFT"] = str(int(left * 1000))
         try:
-            exchange = main.FrameExchange(main.connect_to_server(path))
-            # The command only waits, also before the new server says so.
-            exchange.waits_until = until
-            code = exchange.relay_answer(main.request_payload(arguments))
+            code = _send_request(arguments, path, until=until)
         except (OSError, main.LostWhileWaiting):
             time.sleep(min(pause, left))
             pause = min(pause * 2, _PAUSE_SECONDS_MAX)
@@ -34,3 +31,15 @@ def repeat_request(arguments: list[str], path: str, *, until: float) -> int:
         assert code is not None, "a command that waits does not run on the client's side"
         return code
     raise main.CommandEnded(exit_codes.NO_SERVER, "the server went away and did not come back in time")
+
+
+def _send_request(arguments: list[str], path: str, *, until: float) -> int | None:
+    """Send the request to one server, and relay its answer."""
+    sock = main.connect_to_server(path)
+    try:
+        exchange = main.FrameExchange(sock)
+        # The command only waits, also before the new server says so.
+        exchange.waits_until = until
+        return exchange.relay_answer(main.request_payload(arguments))
+    finally:
+        sock.close()

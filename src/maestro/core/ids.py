@@ -13,11 +13,12 @@ from typing import Literal, get_args
 
 from maestro.core.clock import to_micros
 
-Prefix = Literal["prj", "wsp", "tsk", "doc", "rep", "ses", "msg", "att", "mem", "tea", "req", "run", "gat"]
+Prefix = Literal["prj", "wsp", "tsk", "doc", "rep", "ses", "msg", "att", "mem", "tea", "ask", "psh", "run", "gat"]
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 _PAIRS = [a + b for a in _ALPHABET for b in _ALPHABET]
-_SHAPE = re.compile(rf"({'|'.join(get_args(Prefix))})_[{_ALPHABET}]{{26}}")
+_EARLIER_PREFIX = "req"  # of asks in earlier versions; their ids stay valid
+_SHAPE = re.compile(rf"({'|'.join([*get_args(Prefix), _EARLIER_PREFIX])})_[{_ALPHABET}]{{26}}")
 
 
 def new_id(prefix: Prefix, at: datetime) -> str:
@@ -38,7 +39,9 @@ def lowest_id(prefix: Prefix, at: datetime) -> str:
 def is_id(text: str, prefix: Prefix | None = None) -> bool:
     """Return whether a text has the form of an id, with `prefix` if given."""
     found = _SHAPE.fullmatch(text)
-    return found is not None and (prefix is None or found[1] == prefix)
+    if found is None or prefix is None:
+        return found is not None
+    return found[1] == prefix or (prefix == "ask" and found[1] == _EARLIER_PREFIX)
 
 
 def _base32(bits: int) -> str:

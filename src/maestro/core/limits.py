@@ -26,7 +26,7 @@ routes_remembered_max = 10_000
 readers_max = 2
 
 # Sizes on disk
-released_pages_at_once = 128  # pages of the database file in one transaction, as in sql/sqlite/space.sql
+released_pages_at_once = 128  # pages of the database file in one transaction
 free_pages_kept = 256  # free pages stay in the file for the next rows
 free_pages_kept_divisor = 10  # or this part of all pages, if more
 compact_at_start_bytes_max = 64 * 1024 * 1024  # a larger database needs a command, because a start must be quick
@@ -59,7 +59,7 @@ task_depth_max = 32
 stages_max = 20
 cycle_names_shown_max = 20
 blockers_shown_max = 20
-lease_seconds_default = 600
+task_lease_seconds_default = 600
 lease_seconds_min = 5
 lease_seconds_max = 24 * 3600
 page_items_default = 50
@@ -283,7 +283,7 @@ run_parallel_max = 64
 run_attempts_default = 2
 run_attempts_max = 16
 run_tasks_max = 5_000
-story_moments_max = 50_000  # moments on one exported page
+story_moments_max = 50_000  # events on one exported page
 run_note_chars_max = 500
 run_check_seconds = 60  # a live run is checked at least this often
 run_grace_seconds = 5  # for a program that still runs after the end of its task

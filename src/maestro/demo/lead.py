@@ -59,8 +59,8 @@ def started_crew(agent: DemoAgent) -> Iterator[None]:
 def assign_work(agent: DemoAgent) -> None:
     print_title("Directives. A sent message is not yet a received message, so each send waits for its receipt.")
     for name, (subject, text) in WORK.items():
-        words = ("--type", "assignment", "--subject", subject, "--message", text, "--wait-for", "read")
-        delivery = agent.show_and_call("mail", "send", name, *words)["deliveries"][0]
+        arguments = ("--type", "assignment", "--subject", subject, "--message", text, "--wait-for", "read")
+        delivery = agent.show_and_call("mail", "send", name, *arguments)["deliveries"][0]
         agent.print_line(f"  {name}: {delivery['status']}, via {delivery['via']}")
 
 
@@ -78,8 +78,8 @@ def answer_questions(agent: DemoAgent) -> None:
 
 def gather_results(agent: DemoAgent) -> None:
     print_title("A broadcast to the coordinator's workers, and three workers that finish at the same time.")
-    words = ("--scope", "my-workers", "--subject", "Hand in", "--message", "All at once, please.")
-    sent = agent.show_and_call("mail", "broadcast", *words)
+    arguments = ("--scope", "my-workers", "--subject", "Hand in", "--message", "All at once, please.")
+    sent = agent.show_and_call("mail", "broadcast", *arguments)
     names = ", ".join(delivery["name"] for delivery in sent["deliveries"])
     agent.print_line(f"  reaches {names}; not lead itself, and not ada, ben and cleo, which are not workers of lead")
     found = agent.wait_for_mail("--count", "3")
@@ -96,9 +96,9 @@ def be_interrupted(agent: DemoAgent) -> None:
 
 def stop_all(agent: DemoAgent) -> None:
     print_title("Receipts. Which workers have confirmed the message, and which have not?")
-    words = ("--priority", "critical", "--subject", "Stop", "--message", "Pull the plug.")
+    arguments = ("--priority", "critical", "--subject", "Stop", "--message", "Pull the plug.")
     confirmed = ("--wait-for", "acknowledged", "--timeout", "2s")
-    code, answer = agent.show_and_call_for_code("mail", "send", *CREW, *words, *confirmed)
+    code, answer = agent.show_and_call_for_code("mail", "send", *CREW, *arguments, *confirmed)
     states = ", ".join(f"{delivery['name']} {delivery['status']}" for delivery in answer["data"]["deliveries"])
     agent.print_line(f"  exit {code}, accepted but not confirmed: {states}")
 

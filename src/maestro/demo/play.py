@@ -68,9 +68,9 @@ def create_tasks(world: DemoWorld) -> tuple[dict[str, str], str]:
 def show_refusals(world: DemoWorld, refs: dict[str, str]) -> None:
     """Show two commands that the server refuses, with the server's explanations."""
     last, first = refs["Package the firmware"], refs["Read the sensor's data sheet"]
-    for words in (("task", "start", last), ("task", "depend", first, "--on", last)):
-        refused = world.call_maestro(*words)
-        print(f"$ maestro {' '.join(words)}\n{indent_text(refused.stderr)}  (exit {refused.returncode})\n")
+    for arguments in (("task", "start", last), ("task", "depend", first, "--on", last)):
+        refused = world.call_maestro(*arguments)
+        print(f"$ maestro {' '.join(arguments)}\n{indent_text(refused.stderr)}  (exit {refused.returncode})\n")
 
 
 def run_agents(world: DemoWorld, refs: dict[str, str], parent: str) -> bool:

@@ -26,10 +26,10 @@ def play_part(world: DemoWorld) -> bool:
     world.run_git("commit", "--quiet", "--allow-empty", "--message", "first")
     began = time.time()
     with world.followed_events(seconds_max=SECONDS_MAX) as events:
-        words = ("session", "spawn", "--name", "chief", "--mode", "coordinate", "--grant", "full")
+        arguments = ("session", "spawn", "--name", "chief", "--mode", "coordinate", "--grant", "full")
         subject = ("--subject", "Boil water by software")
-        print_line("you", f"$ maestro {' '.join(words)} … -- python -m maestro.demo.chief", began=began)
-        world.run_maestro(*words, *subject, "--", sys.executable, "-m", "maestro.demo.chief")
+        print_line("you", f"$ maestro {' '.join(arguments)} … -- python -m maestro.demo.chief", began=began)
+        world.run_maestro(*arguments, *subject, "--", sys.executable, "-m", "maestro.demo.chief")
         finished = RunWatcher(world, began).watch_events(events)
     if finished:
         print_results(world)

@@ -25,6 +25,16 @@ class AskStatus(enum.StrEnum):
     WITHDRAWN = "withdrawn"
 
 
+class AskChoice(msgspec.Struct, frozen=True):
+    """A choice of an ask on whose answer the server acts."""
+
+    code: str  # stored with the ask; the server acts on the code
+    text: str  # shown to the person
+
+
+ALLOW, DENY = "allow", "deny"  # the choices of a permission ask
+
+
 class Ask(msgspec.Struct, frozen=True, kw_only=True):
     """A question or permission request to the person."""
 

@@ -56,17 +56,17 @@ class SessionConversation(msgspec.Struct, frozen=True, kw_only=True):
 
     session_id: str
     driver: DriverKind
-    teller: StateReporter
+    state_reporter: StateReporter
     allow: list[str]
-    rest: AskPolicy
-    conversation: str | None  # the tool's own id of the conversation, with which the tool can resume it
+    ask_policy: AskPolicy
+    tool_conversation_id: str | None  # the tool's own id of the conversation, with which the tool can resume it
     turn: TurnState
     turn_at: datetime  # the time of the last report about the turn
     epoch: int  # the session's start from which the last event came
-    heard: int  # the number of the last event; with hooks, how far the program's transcript was read
+    last_event_number: int  # the number of the last event; with hooks, how far the record file was read
     parked_until: datetime | None  # the end of the provider's rate limit
     reminded: ReminderState
-    record: str | None  # the program's transcript file, if a hook has named it
+    record_file: str | None  # the program's record file, if a hook has named it
 
 
 class ToolAsk(msgspec.Struct, frozen=True):
@@ -84,7 +84,7 @@ class PendingPush(msgspec.Struct, frozen=True, kw_only=True):
     session_id: str
     id: str  # the same for all attempts to push this mail; each attempt has its own name, see `push_attempt_name`
     receipt: str
-    tries: int
+    attempts: int
     pushed_at: datetime
     given_up: bool = False
 
@@ -118,7 +118,7 @@ def decide_push(pending: PendingPush | None, at: datetime) -> PushDecision:
         return PushDecision.PUSH
     if pending.given_up or at < push_retry_at(pending):
         return PushDecision.WAIT
-    return PushDecision.PUSH if pending.tries < limits.push_attempts_max else PushDecision.GIVE_UP
+    return PushDecision.PUSH if pending.attempts < limits.push_attempts_max else PushDecision.GIVE_UP
 
 
 def push_attempt_name(push: PendingPush) -> str:
@@ -126,7 +126,7 @@ def push_attempt_name(push: PendingPush) -> str:
 
     Each attempt has another name, because the runner ignores a name that it has seen.
     """
-    return push.id if push.tries == 1 else f"{push.id}{_ATTEMPT_MARK}{push.tries}"
+    return push.id if push.attempts == 1 else f"{push.id}{_ATTEMPT_MARK}{push.attempts}"
 
 
 def is_attempt_of_push(push: PendingPush, name: str) -> bool:

@@ -12,7 +12,7 @@ import msgspec
 
 from maestro.core import errors
 from maestro.domain.callers import Caller, Role
-from maestro.domain.members import Permission, Tool
+from maestro.domain.members import COMMAND_TOOL, Permission
 from maestro.domain.sessions import SessionMode
 
 # From the weakest level to the strongest.
@@ -77,9 +77,9 @@ def require_program(caller: Caller, tool: str, arguments: Sequence[str]) -> None
 
     A program of the caller's choice has no permission level, and arguments can switch off a tool's permission level.
     """
-    if (tool == Tool.COMMAND or arguments) and grant_of(caller) is not Permission.FULL:
+    if (tool == COMMAND_TOOL or arguments) and grant_of(caller) is not Permission.FULL:
         action = (
-            "start a program of its own choice" if tool == Tool.COMMAND else f"pass arguments of its own to {tool}"
+            "start a program of its own choice" if tool == COMMAND_TOOL else f"pass arguments of its own to {tool}"
         )
         raise _refusal(caller, action, Permission.FULL)
 

@@ -12,16 +12,14 @@ import msgspec
 from maestro.core import ids, limits
 from maestro.core.errors import Invalid
 from maestro.domain import remotes
+from maestro.domain.messages import BroadcastScope
 
 # Keywords of addresses: no project, member or session may have such a name.
 RESERVED_NAMES = frozenset(
     {
+        *BroadcastScope,
         "coordinator",
         "human",
-        "all",
-        "siblings",
-        "team",
-        "my-workers",
         "session",
         "agent",
         "project",

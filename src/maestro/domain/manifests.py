@@ -12,8 +12,9 @@ import msgspec
 from maestro.core import errors
 from maestro.domain.members import Permission
 from maestro.domain.messages import MessageType, SenderKind
+from maestro.domain.priorities import Priority
 from maestro.domain.sessions import SessionMode, SessionStatus
-from maestro.domain.tasks import Priority, TaskStatus
+from maestro.domain.tasks import TaskStatus
 
 MANIFEST_VERSION = 1
 
@@ -154,7 +155,7 @@ class LastStart(msgspec.Struct, frozen=True, kw_only=True):
 
     status: SessionStatus
     ended_at: str
-    last_words: str = ""
+    last_output: str = ""
     unread: int = 0
     messages: tuple[UnreadMessage, ...] = ()
 
@@ -190,7 +191,7 @@ class ManifestCommand(msgspec.Struct, frozen=True, kw_only=True):
     """An operation that the session may call."""
 
     operation: str  # mail.wait
-    words: str  # mail wait
+    command: str  # mail wait
     summary: str
 
 

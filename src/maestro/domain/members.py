@@ -10,17 +10,7 @@ import msgspec
 from maestro.core import errors, ids
 from maestro.domain.identity import RESERVED_NAMES
 
-
-class Tool(enum.StrEnum):
-    """A kind of agent program."""
-
-    CLAUDE = "claude"
-    CODEX = "codex"
-    GEMINI = "gemini"
-    COMMAND = "command"
-
-
-TOOL_ALIASES = {"claude-code": Tool.CLAUDE}
+COMMAND_TOOL = "command"  # the tool that runs any program of the caller's choice
 
 
 class Permission(enum.StrEnum):
@@ -46,7 +36,7 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
     mail_id: str  # the address of the member's mailbox
     skills: list[str]
     model: str | None
-    tool: Tool | None
+    tool: str | None
     permission: Permission | None
     allow: list[str]  # operations that the member's sessions may call in addition to their role
     deny: list[str]  # operations that the member's sessions may not call

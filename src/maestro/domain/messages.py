@@ -14,7 +14,7 @@ from datetime import datetime
 
 import msgspec
 
-from maestro.domain.tasks import Priority
+from maestro.domain.priorities import Priority
 
 HUMAN_MAILBOX = "human"  # the person's mailbox
 
@@ -119,7 +119,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     to: list[str]
     scope: BroadcastScope | None
     task_id: str | None
-    task: str | None
+    task: str | None  # the reference of the task; None also for a message that was just posted
     hops: int
     attachments: list[Attachment] = []
     created_at: datetime
@@ -129,7 +129,7 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
     """The state of a message for one recipient."""
 
     recipient: str  # the address of the mailbox
-    box: str
+    mailbox: str
     status: MessageStatus
     via: str | None  # the means by which the message reached this status
     by: str | None  # the session that read the message, if several sessions share the mailbox
@@ -143,11 +143,11 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
 class ReceivedMessage(Message, frozen=True, kw_only=True):
     """A message with its delivery, as an inbox lists it."""
 
-    box: str
+    mailbox: str
     status: MessageStatus
     reason: str | None
     claimed_by: str | None
-    begun: bool = False  # the body is too long for a list, and an earlier list has shown its beginning
+    is_partly_shown: bool = False  # the body is too long for a list, and an earlier list has shown its beginning
 
 
 def has_reached(status: MessageStatus, step: ReceiptStep) -> bool:

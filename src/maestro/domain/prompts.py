@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from maestro.domain.messages import Message, MessageType
-from maestro.domain.tasks import Priority
+from maestro.domain.priorities import Priority
 
 PROMPT_TYPE = MessageType.DIRECTIVE
 PROMPT_PRIORITY = Priority.HIGH

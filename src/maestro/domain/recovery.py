@@ -31,7 +31,7 @@ class SessionRecovery(msgspec.Struct, frozen=True, kw_only=True):
     session_id: str
     step: RecoveryStep = RecoveryStep.RESUME
     due_at: datetime | None = None  # None: no step is due
-    tries: int = 0
+    attempts: int = 0
     resumed_at: datetime | None = None
     adopter_id: str | None = None
     ask_id: str | None = None
@@ -70,8 +70,8 @@ def next_resume_at(recovery: SessionRecovery | None, at: datetime) -> datetime |
 
 
 def recent_attempts(recovery: SessionRecovery | None, at: datetime) -> int:
-    """Return the number of recent resume attempts. A session that ran long enough since the last attempt has none."""
+    """Return the number of recent resume attempts. Attempts no longer count once the last resume is long ago."""
     if recovery is None or recovery.resumed_at is None:
-        return recovery.tries if recovery else 0
+        return recovery.attempts if recovery else 0
     is_old = at - recovery.resumed_at > timedelta(seconds=limits.resume_attempts_forgotten_seconds)
-    return 0 if is_old else recovery.tries
+    return 0 if is_old else recovery.attempts

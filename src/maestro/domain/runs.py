@@ -46,7 +46,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     attempts_max: int
     member: str | None
     tool: str
-    words: list[str]
+    arguments: list[str] = []  # servers before schema 20 send `words`
     worktrees: bool
     directory: str
     branch: str | None  # the branch into which finished work is merged

@@ -23,7 +23,7 @@ class Spawn(msgspec.Struct, frozen=True, kw_only=True):
 
     session_id: str
     tool: str
-    words: list[str]
+    arguments: list[str]
     model: str | None
     permission: Permission
     strategy: str

@@ -19,6 +19,7 @@ import msgspec
 
 from maestro.core import errors
 from maestro.domain.events import EventKind, NewEvent
+from maestro.domain.priorities import Priority
 
 
 class TaskStatus(enum.StrEnum):
@@ -75,22 +76,6 @@ TRANSITIONS: dict[str, dict[TaskStatus, frozenset[TaskStatus]]] = {
 }
 # Moves that a caller can request by name; only the server makes the other moves.
 _REQUESTABLE_MOVES = ("start", "release", "complete", "reject", "block", "unblock", "fail", "cancel", "reopen")
-
-
-class Priority(enum.StrEnum):
-    """The urgency of a task or a message, most urgent first.
-
-    The store keeps the position in this list: another order needs a migration.
-    """
-
-    CRITICAL = "critical"
-    HIGH = "high"
-    NORMAL = "normal"
-    LOW = "low"
-
-    @property
-    def rank(self) -> int:
-        return list(Priority).index(self)
 
 
 DEFAULT_STAGES = ("plan", "implement", "verify", "package")

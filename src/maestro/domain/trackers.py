@@ -63,8 +63,8 @@ class ProjectTracker(msgspec.Struct, frozen=True):
     source: LinkSource
     cursor: int = 0  # the sequence number of the last event that was handled
     version: str = ""
-    looked_at: datetime | None = None  # the time when the whole tracker was last read
-    ok_at: datetime | None = None  # the time of the last round without a failure
+    read_at: datetime | None = None  # the time when the whole tracker was last read
+    succeeded_at: datetime | None = None  # the time of the last round without a failure
     due_at: datetime | None = None  # the earliest time of the next round
     failures: int = 0
     problem: str = ""
@@ -77,13 +77,15 @@ class MirroredIssue(msgspec.Struct, frozen=True):
     project_id: str
     ref: str | None = None  # the issue's id in the tracker; None until the issue exists there
     state: IssueState | None = None  # the last state that the tracker reported
-    who: str | None = None
+    assignee: str | None = None
     title: str = ""
     stamp: str = ""  # differs after each possible change in the tracker
     dirty: bool = True  # Maestro has changes that the tracker does not have yet
-    trying: bool = False  # Maestro began to create the issue, and the result is not known
-    telling: str = ""  # the state that Maestro is writing: a state read back from the tracker is no change
-    said_seq: int = 0  # the last message of the issue's thread that was handled
+    is_being_created: bool = False  # Maestro began to create the issue, and the result is not known
+    state_being_written: str = (
+        ""  # the state that Maestro is writing: a state read back from the tracker is no change
+    )
+    last_message_seq: int = 0  # the last message of the issue's thread that was handled
     problem: str = ""  # why the tracker refuses the issue
     failures: int = 0
     retry_at: datetime | None = None

@@ -85,6 +85,24 @@ def repository_at(directory: str) -> Repository:
     raise NotFound(f"{directory} is not a git repository and does not lie in one.")
 
 
+def common_dir(directory: str) -> str:
+    """Return the git directory that the repository around a directory shares with all its worktrees."""
+    return repository_at(directory).common_dir
+
+
+def worktree_git_dir(worktree: str) -> str:
+    """Return the git directory of a worktree. Refuse a folder that is not the top of a worktree.
+
+    Without the check, a folder that lost its `.git` file would lead to the checkout around the folder.
+    """
+    repository = repository_at(worktree)
+    if repository.top != os.path.realpath(worktree):
+        raise NotFound(
+            f"{worktree} is not the top of a worktree.", hint="The worktree may have been removed or moved."
+        )
+    return repository.git_dir
+
+
 def named_programs(repository: Repository) -> list[GitSetting]:
     """Return the settings of a repository that name programs. Included configuration files count too."""
     return _read_settings(repository).programs

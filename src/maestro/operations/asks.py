@@ -99,7 +99,7 @@ SHOW = Operation(
     summary="Show an ask.",
     effect=Effect.READ,
     command=CommandSyntax("ask show", ("id",)),
-    examples=("maestro ask show req_01…",),
+    examples=("maestro ask show ask_01…",),
     errors=(NotFound,),
 )
 ANSWER = Operation(
@@ -111,7 +111,7 @@ ANSWER = Operation(
     summary="Answer an ask; the agent gets the answer as mail.",
     effect=Effect.WRITE,
     command=CommandSyntax("ask answer", ("id", "answer")),
-    examples=("maestro ask answer req_01… allow", 'maestro ask answer req_01… "Use port 8081."'),
+    examples=("maestro ask answer ask_01… allow", 'maestro ask answer ask_01… "Use port 8081."'),
     errors=(NotFound, Conflict),
 )
 CREATE = Operation(
@@ -135,7 +135,7 @@ WAIT = Operation(
     summary="Block until an ask is answered or withdrawn.",
     effect=Effect.ACTION,
     command=CommandSyntax("ask wait", ("id",)),
-    examples=("maestro ask wait req_01… --timeout 10m",),
+    examples=("maestro ask wait ask_01… --timeout 10m",),
     errors=(NotFound, TimedOut),
 )
 WITHDRAW = Operation(
@@ -147,7 +147,7 @@ WITHDRAW = Operation(
     summary="Withdraw an ask without an answer.",
     effect=Effect.WRITE,
     command=CommandSyntax("ask withdraw", ("id",)),
-    examples=("maestro ask withdraw req_01…",),
+    examples=("maestro ask withdraw ask_01…",),
     errors=(NotFound, NotPermitted, Conflict),
 )
 

@@ -76,7 +76,7 @@ class Operation:
     http: HttpRoute
     summary: str
     effect: Effect
-    command: CommandSyntax | None = None
+    command: CommandSyntax | None = None  # None: only REST has the operation, and MCP if its tool list names it
     examples: tuple[str, ...] = ()
     errors: tuple[type[errors.MaestroError], ...] = field(default=())
 

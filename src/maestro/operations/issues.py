@@ -25,7 +25,8 @@ from maestro.core.errors import (
 from maestro.domain.callers import Callers
 from maestro.domain.documents import Document
 from maestro.domain.messages import Message, MessageType, ReceiptStep
-from maestro.domain.tasks import Priority, Task
+from maestro.domain.priorities import Priority
+from maestro.domain.tasks import Task
 from maestro.operations import fields
 from maestro.operations.base import GET, POST, CommandSyntax, Effect, InProject, ListPage, Operation
 from maestro.operations.mail_shapes import Body, Files, Recipient, SentMail
@@ -99,7 +100,7 @@ class ReplyIssue(OneIssue, frozen=True, kw_only=True):
 
 
 class ClaimIssue(OneIssue, frozen=True, kw_only=True):
-    lease: fields.Lease = limits.lease_seconds_default * 1000
+    lease: fields.Lease = limits.task_lease_seconds_default * 1000
 
 
 class CloseIssue(OneIssue, frozen=True, kw_only=True):

@@ -18,8 +18,8 @@ from maestro.domain.messages import (
     ReceiptStep,
     ReceivedMessage,
 )
+from maestro.domain.priorities import Priority
 from maestro.domain.sessions import Contact
-from maestro.domain.tasks import Priority
 from maestro.operations import fields
 from maestro.operations.base import InProject, ListPage, Request
 

@@ -11,9 +11,10 @@ from msgspec import Meta
 from maestro.core import limits
 from maestro.core.errors import Conflict, NameTaken, NotFound, NotPermitted
 from maestro.domain.callers import Callers
-from maestro.domain.members import Member, Permission, Tool
+from maestro.domain.members import Member, Permission
 from maestro.operations import fields
 from maestro.operations.base import GET, PATCH, POST, CommandSyntax, Effect, InProject, ListPage, Operation
+from maestro.tools.registry import Tool
 
 MemberRef = Annotated[
     str,

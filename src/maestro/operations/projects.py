@@ -123,7 +123,7 @@ class ProjectDetail(Project, frozen=True, kw_only=True):
     workspaces: list[Workspace]
     tasks: dict[str, int]
     links: list[ProjectLink] = []  # the names that the checkouts give to other projects
-    called: list[ProjectLink] = []  # the names that other projects give to the project
+    incoming_links: list[ProjectLink] = []  # the names that other projects give to the project
     tracker: TrackerKind = TrackerKind.BUILTIN  # where the project's issues live; `tracker status` shows details
     tracker_problem: str = ""
 

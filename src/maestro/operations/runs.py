@@ -56,7 +56,7 @@ class StartRun(InProject, frozen=True, kw_only=True):
         bool, Meta(description="Give each session its own branch; merge it when the task is done.")
     ] = False
     detach: Annotated[bool, Meta(description="Do not follow the run.")] = False
-    words: Annotated[
+    arguments: Annotated[
         list[_Argument],
         Meta(
             max_length=500, description="A program to run as the agent.", extra={"repeat": True, "label": "PROGRAM"}
@@ -129,7 +129,7 @@ START = Operation(
     http=POST("/api/runs"),
     summary="Start sessions for a task and all tasks below it, and follow the run.",
     effect=Effect.STREAM,
-    command=CommandSyntax("run", ("task",), hidden=("path",), rest_field="words"),
+    command=CommandSyntax("run", ("task",), hidden=("path",), rest_field="arguments"),
     examples=('maestro run "#1" --max-parallel 4 -- ./work.sh', 'maestro run "#1" --strategy race --attempts 3'),
     errors=(NotFound, NotPermitted, Conflict),
 )

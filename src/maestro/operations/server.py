@@ -46,7 +46,7 @@ class FoundSessionState(enum.StrEnum):
     LOST = "lost"
     REDONE = "redone"  # the session is lost, and its run repeats the task
     ENDED = "ended"
-    UNHEARD = "unheard"
+    SILENT = "silent"
 
 
 class FoundSession(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,7 +54,7 @@ class FoundSession(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     project: str
     mode: SessionMode
-    fate: FoundSessionState
+    state: FoundSessionState
     status: SessionStatus
 
 

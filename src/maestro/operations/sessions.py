@@ -171,9 +171,9 @@ class SessionExplanation(msgspec.Struct, frozen=True, kw_only=True):
 
     session: Session
     signals: list[StatusSignal]
-    lease_is_over: bool
-    was_heard: bool
-    process_lives: bool | None
+    is_lease_expired: bool
+    has_sign_of_life: bool
+    is_process_alive: bool | None
     verdict: str
 
 

@@ -106,7 +106,7 @@ class SpawnSession(InProject, frozen=True, kw_only=True):
     allow: fields.Allowed = []
     asks: fields.Asks = AskPolicy.ASK
     dry_run: Annotated[bool, Meta(description="Only show the prompts; start no session.")] = False
-    words: Annotated[
+    arguments: Annotated[
         list[_Argument],
         Meta(
             max_length=500, description="A program to run as the agent.", extra={"repeat": True, "label": "PROGRAM"}
@@ -212,7 +212,7 @@ SPAWN = Operation(
     http=POST("/api/sessions/spawn"),
     summary="Start an agent on tasks, with tasks, members and directive in its prompt.",
     effect=Effect.WRITE,
-    command=CommandSyntax("session spawn", hidden=("path",), rest_field="words"),
+    command=CommandSyntax("session spawn", hidden=("path",), rest_field="arguments"),
     examples=(
         'maestro session spawn --task "#4" --member dana --subject "Parser" --message "Keep the grammar."',
         'maestro session spawn --task "#4" --dry-run',

@@ -12,7 +12,8 @@ from maestro.core import limits
 from maestro.domain.conversations import SessionUsage
 from maestro.domain.documents import Document, ReportKind, TaskReport
 from maestro.domain.gates import GateResult
-from maestro.domain.tasks import Priority, Task, TaskStatus
+from maestro.domain.priorities import Priority
+from maestro.domain.tasks import Task, TaskStatus
 from maestro.operations import fields
 from maestro.operations.base import InProject, ListPage
 
@@ -152,7 +153,7 @@ class DependTask(OneTask, frozen=True, kw_only=True):
 
 
 class StartTask(OneTask, frozen=True, kw_only=True):
-    lease: fields.Lease = limits.lease_seconds_default * 1000
+    lease: fields.Lease = limits.task_lease_seconds_default * 1000
 
 
 class BlockTask(HeldTask, frozen=True, kw_only=True):

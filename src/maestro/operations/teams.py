@@ -10,7 +10,7 @@ from msgspec import Meta
 from maestro.core import limits
 from maestro.core.errors import Conflict, NameTaken, NotFound, NotPermitted
 from maestro.domain.callers import Callers
-from maestro.domain.members import Team, Tool
+from maestro.domain.members import Team
 from maestro.operations import fields
 from maestro.operations.base import GET, POST, CommandSyntax, Effect, InProject, ListPage, Operation
 from maestro.operations.members import MemberRef
@@ -81,7 +81,7 @@ class RosterMember(msgspec.Struct, frozen=True, kw_only=True):
     avatar: str
     mail_id: str
     model: str | None
-    tool: Tool | None
+    tool: str | None
 
 
 class TeamDetail(Team, frozen=True, kw_only=True):

@@ -47,8 +47,8 @@ class TimelineEvent(msgspec.Struct, frozen=True, kw_only=True):
     seq: int
     at: datetime
     kind: str
-    who: str
-    what: str
+    actor: str
+    subject: str
     data: dict[str, Any]
 
 
@@ -56,7 +56,7 @@ class EventHistory(msgspec.Struct, frozen=True, kw_only=True):
     """The events around a subject, in order."""
 
     about: str
-    moments: list[TimelineEvent]
+    events: list[TimelineEvent]
     truncated: bool
 
 

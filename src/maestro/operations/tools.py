@@ -20,16 +20,16 @@ class ToolInfo(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     aliases: list[str]
     prompt_while_busy: bool
-    wakes_when_idle: bool
+    prompt_when_idle: bool
     asks_permission: bool
-    tells_usage: bool
+    reports_usage: bool
     resumes: bool
-    takes_skills: bool
+    loads_skills: bool
     confirms_prompts: bool
     exit_means_done: bool
     reach: AgentReach
     drivers: list[DriverKind]
-    deaf_at_work: list[DriverKind]
+    unreachable_during_turn: list[DriverKind]
 
 
 class ToolList(msgspec.Struct, frozen=True, kw_only=True):

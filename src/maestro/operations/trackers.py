@@ -37,12 +37,12 @@ class TrackerStatus(msgspec.Struct, frozen=True, kw_only=True):
     issues: int = 0  # issues that Maestro and the tracker share
     behind_events: int = 0  # events of the log that are not yet processed (the count has an upper bound)
     behind_issues: int = 0  # issues with changes that the tracker does not have yet
-    looked_at: datetime | None = None
-    ok_at: datetime | None = None
+    read_at: datetime | None = None
+    succeeded_at: datetime | None = None
     failures: int = 0  # in a row
     retry_at: datetime | None = None
     problem: str = ""
-    untold: list[UnsyncedIssue] = []
+    unsynced: list[UnsyncedIssue] = []
     hint: str = ""
 
 

@@ -83,7 +83,7 @@ class KeptWorktree(msgspec.Struct, frozen=True, kw_only=True):
 
     session: str
     path: str
-    why: str
+    reason: str
 
 
 class RemovedWorktrees(msgspec.Struct, frozen=True, kw_only=True):

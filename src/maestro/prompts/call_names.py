@@ -65,6 +65,7 @@ CALLS: dict[str, CallSpelling] = {
     "issue.show": _call("issues.show", "issue show", "id"),
     "mail.ack": _call("mail.ack ids=id", "mail ack", "ids", lists="ids"),
     "mail.broadcast": _call("send", "mail broadcast", lists="attach"),
+    "mail.claim": _call("mail.claim", "mail claim", "id"),
     "mail.inbox": _call("inbox", "mail inbox"),
     "mail.of_task": _call("tasks.mail", "task mail", "id"),
     "mail.reply": _call("send id=reply_to", "mail reply", "id", lists="attach"),
@@ -86,7 +87,7 @@ CALLS: dict[str, CallSpelling] = {
     "session.report": _call("report", "session report", "kind", "text"),
     "session.resume": _call("sessions.resume", "session resume", "id"),
     "session.show": _call("sessions.show", "session show", "id"),
-    "session.spawn": _call("spawn", "session spawn", lists="task member skill reference allow words"),
+    "session.spawn": _call("spawn", "session spawn", lists="task member skill reference allow arguments"),
     "session.stop": _call("sessions.stop", "session stop", "id"),
     "session.wait": _call("wait ids=sessions", "session wait", "ids", lists="ids"),
     "task.blocked": _call("tasks.blocked", "task blocked"),
@@ -156,7 +157,7 @@ def replace_commands_with_tools(text: str) -> str:
     replaced = _CURSOR.sub(r'cursor="\1"', _COMMAND.sub(_replace_with_tool, text))
     if f"{PROGRAM} " in replaced:
         return replaced  # flags of the remaining commands must stay flags
-    return _FLAG.sub(lambda flag: flag[1].replace("-", "_"), replaced.replace("-- PROGRAM ARGS…", "words"))
+    return _FLAG.sub(lambda flag: flag[1].replace("-", "_"), replaced.replace("-- PROGRAM ARGS…", "arguments"))
 
 
 def _replace_with_tool(command: re.Match[str]) -> str:

@@ -126,7 +126,7 @@ def _calls_element(commands: tuple[ManifestCommand, ...], reach: AgentReach, bou
     def command_element(name: str, command: ManifestCommand) -> Markup:
         return element("command", {"name": parts.short_text(name)}, parts.short_text(command.summary))
 
-    named = [(call_names.call_name(reach, command.operation, command.words), command) for command in commands]
+    named = [(call_names.call_name(reach, command.operation, command.command), command) for command in commands]
     known = [(name, command) for name, command in named if name is not None]
     shown = [command_element(name, command) for name, command in known[: bounds.entries]]
     rest = len(known) - len(shown)

@@ -71,10 +71,10 @@ def resumption_element(parts: ElementBuilder, resumed: LastStart) -> Markup:
         "messages", resumed.messages, lambda message: _message_element(parts, message), read
     )
     mail = element("unread", {"count": str(resumed.unread), "read_all": parts.spell_read_call(read)}, messages)
-    last_words = element("last_words", None, parts.short_text(resumed.last_words)) if resumed.last_words else None
+    last_output = element("last_output", None, parts.short_text(resumed.last_output)) if resumed.last_output else None
     attributes: dict[str, str | None] = {"ended_as": resumed.status.value, "ended_at": resumed.ended_at}
     return element(
-        "resumed", attributes, element("how", None, _RESUMED), mail if resumed.unread else None, last_words
+        "resumed", attributes, element("how", None, _RESUMED), mail if resumed.unread else None, last_output
     )
 
 

@@ -1,6 +1,6 @@
-"""Loads templates of workflows: templates of the package, and of a project's `.maestro/templates/`, which win.
+"""Load templates of workflows: templates of the package, and of a project's `.maestro/templates/`, which win.
 
-Reads files. Does not know how a session's mode and strategy are chosen.
+The module reads files. The caller chooses the mode and the strategy of a session.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ENDING = ".md"
 
 @dataclass(frozen=True)
 class TemplateLibrary:
-    """All templates by name. A broken template raises an error only when it is wanted."""
+    """All templates by name. A broken template of a project raises an error only when a caller asks for it."""
 
     templates: Mapping[str, WorkflowTemplate]
     broken: Mapping[str, errors.Invalid]

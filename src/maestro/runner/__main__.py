@@ -8,10 +8,9 @@ import os
 import sys
 import time
 
-from maestro.runner import config
 from maestro.runner.supervise import Runner
+from maestro.wire import runner_folder, runner_order
 
-LOCK = "runner.lock"
 _RETRY_SECONDS = 0.02
 _LOCK_SECONDS_MAX = 30.0
 
@@ -22,14 +21,14 @@ def main() -> int:
 
 def run_order(data: bytes) -> int:
     """Run the program that an order names, to its end."""
-    runner_order = config.decode_order(data)
+    order = runner_order.decode_order(data)
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 0)
     os.close(null)
-    os.chdir(runner_order.folder)
-    if not _take_lock(runner_order.epoch):
+    os.chdir(order.folder)
+    if not _take_lock(order.epoch):
         return 0  # another runner runs this start of the session, or has run it
-    return Runner(runner_order).run_to_end()
+    return Runner(order).run_to_end()
 
 
 def _take_lock(epoch: int) -> bool:
@@ -38,7 +37,7 @@ def _take_lock(epoch: int) -> bool:
     A session has one runner: the holder of the lock, which the system releases when the runner ends. A restarted
     session waits for its last runner, which may be about to end. It does not wait for a runner of the same start.
     """
-    descriptor = os.open(LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(runner_folder.LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     ends = time.monotonic() + _LOCK_SECONDS_MAX
     while True:
         try:
@@ -54,7 +53,7 @@ def _take_lock(epoch: int) -> bool:
 def _last_epoch() -> int:
     """Return the number of the last start of the session; 0 if the session was not started yet."""
     try:
-        with open(config.IDENTITY_FILE, "rb") as file:
+        with open(runner_folder.IDENTITY, "rb") as file:
             return int(json.load(file).get("epoch", 1))
     except (OSError, ValueError):
         return 0

@@ -16,9 +16,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from maestro.wire import frames
+from maestro.wire import frames, runner_folder
 
-SOCKET = "control.sock"
 _BEHIND_BYTES_MAX = 4 << 20  # a peer that is further behind is disconnected
 _FLUSH_SECONDS = 1.0
 _SIDE_MAX = 10_000  # the columns or rows of a terminal, in characters
@@ -116,12 +115,12 @@ class ControlSocket:
         self.peers: set[ControlPeer] = set()
         self.on_leave: Callable[[], None] = lambda: None  # called when a peer has gone
         os.chdir(folder)  # a bare name fits into every socket address
-        if os.path.exists(SOCKET):
-            os.unlink(SOCKET)
+        if os.path.exists(runner_folder.CONTROL_SOCKET):
+            os.unlink(runner_folder.CONTROL_SOCKET)
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         before = os.umask(0o177)
         try:
-            self._listener.bind(SOCKET)
+            self._listener.bind(runner_folder.CONTROL_SOCKET)
         finally:
             os.umask(before)
         self._listener.listen(64)
@@ -146,7 +145,7 @@ class ControlSocket:
         self._selector.unregister(self._listener)
         self._listener.close()
         with contextlib.suppress(OSError):
-            os.unlink(SOCKET)
+            os.unlink(runner_folder.CONTROL_SOCKET)
 
     def _accept_peer(self, handle: Handle, events: int) -> None:
         try:

@@ -8,14 +8,13 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from maestro.runner.config import RunnerOrder
 from maestro.runner.reports import ReportSender
 from maestro.text import redaction
 from maestro.tools.conversation import Conversation, ConversationOpening, Prompt
 from maestro.tools.conversation_events import TranscriptText, encode_event
+from maestro.wire import runner_folder
+from maestro.wire.runner_order import RunnerOrder
 
-RAW_LOG = "conversation.jsonl"  # the raw bytes of the conversation, for the search for errors
-RAW_LOG_OLDER = "conversation-older.jsonl"
 _RAW_BYTES_MAX = 4 * 1024 * 1024  # for each of the two files
 
 
@@ -32,7 +31,7 @@ class PipeConversation:
         join: Callable[[str], None] = lambda conversation: None,
     ) -> None:
         module = importlib.import_module(f"maestro.tools.{order.conversation}.conversation")
-        self._conversation: Conversation = module.TALK(ConversationOpening(**order.opening))
+        self._conversation: Conversation = module.CONVERSATION(ConversationOpening(**order.opening))
         self._reports = reports
         self._show = show
         self._write = write
@@ -119,7 +118,7 @@ class _RawLog:
         with contextlib.suppress(OSError):  # a full disk must not stop the agent
             if self._file >= 0 and self._written + len(data) > _RAW_BYTES_MAX:
                 self.close()
-                os.replace(RAW_LOG, RAW_LOG_OLDER)
+                os.replace(runner_folder.CONVERSATION_LOG, runner_folder.OLDER_CONVERSATION_LOG)
             if self._file < 0:
                 self._open()
             self._written += os.write(self._file, data)
@@ -130,5 +129,7 @@ class _RawLog:
             self._file = -1
 
     def _open(self) -> None:
-        self._file = os.open(RAW_LOG, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        self._file = os.open(
+            runner_folder.CONVERSATION_LOG, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600
+        )
         self._written = 0

@@ -17,8 +17,9 @@ import signal
 import sys
 
 from maestro.runner import __main__ as runner
+from maestro.system.signal_pipe import SignalPipe
+from maestro.wire import runner_folder
 
-LOG = "runner.log"
 _LENGTH_BYTES = 4
 _CHUNK = 1 << 16
 
@@ -30,19 +31,15 @@ class RunnerForker:
         self._received = bytearray()
         self._children: dict[int, str] = {}
         self._waiting: dict[int, int] = {}  # by the order's number: the pipe that lets its runner begin
-        self._woken, waking = os.pipe()
-        for end in (self._woken, waking):
-            os.set_blocking(end, False)
         signal.signal(signal.SIGCHLD, lambda number, frame: None)
-        signal.set_wakeup_fd(waking, warn_on_full_buffer=False)
-        self._wakeup_pipe = (self._woken, waking)
+        self._signals = SignalPipe()
 
     def run_until_server_ends(self) -> None:
         """Fork runners until the server is gone."""
         while True:
-            ready, _, _ = select.select([0, self._woken], [], [])
-            if self._woken in ready:
-                os.read(self._woken, _CHUNK)
+            ready, _, _ = select.select([0, self._signals.fileno()], [], [])
+            if self._signals.fileno() in ready:
+                self._signals.clear()
                 self._reap_children()
             if 0 in ready:
                 data = os.read(0, _CHUNK)
@@ -94,11 +91,11 @@ class RunnerForker:
                 os._exit(0)  # the server is gone, or does not want this runner any more
             os.close(waits)
             os.setsid()
-            signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            for descriptor in self._wakeup_pipe:
-                os.close(descriptor)
-            log = os.open(os.path.join(folder, LOG), os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            self._signals.close()
+            log = os.open(
+                os.path.join(folder, runner_folder.LOG), os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600
+            )
             for standard in (1, 2):
                 os.dup2(log, standard)
             os.close(log)

@@ -9,18 +9,18 @@ import json
 import os
 
 from maestro.runner import process_tree
-from maestro.runner.config import IDENTITY_FILE
+from maestro.wire import runner_folder
 
 
-def write_identity(epoch: int, agent: int, agent_started: str) -> None:
+def write_identity(epoch: int, program: int, program_started: str) -> None:
     """Write the file, whole or not at all."""
     identity = {
         "epoch": epoch,
         "runner": os.getpid(),
         "runner_started": process_tree.process_start(os.getpid()),
-        "agent": agent,
-        "agent_started": agent_started,
+        "program": program,
+        "program_started": program_started,
     }
-    with open(f"{IDENTITY_FILE}.part", "w", encoding="utf-8") as file:
+    with open(f"{runner_folder.IDENTITY}.part", "w", encoding="utf-8") as file:
         file.write(json.dumps(identity))
-    os.replace(f"{IDENTITY_FILE}.part", IDENTITY_FILE)
+    os.replace(f"{runner_folder.IDENTITY}.part", runner_folder.IDENTITY)

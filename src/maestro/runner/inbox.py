@@ -15,7 +15,7 @@ import socket
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from maestro.runner.config import RunnerOrder
+from maestro.wire.runner_order import RunnerOrder
 
 _SECONDS_MAX = 5.0  # a running program takes a text at once
 _NO_READER = "the model runs no command that waits for Maestro"

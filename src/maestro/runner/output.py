@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from maestro.runner.config import RunnerOrder
 from maestro.runner.control import ControlSocket
 from maestro.runner.screen import Screen
 from maestro.runner.transcript import TranscriptWriter
 from maestro.text import redaction
+from maestro.wire.runner_order import RunnerOrder
 
 _TAIL_BYTES = 4096
 _HIDDEN_BYTES = 1024

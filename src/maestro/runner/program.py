@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from maestro.runner.config import RunnerOrder
+from maestro.wire.runner_order import RunnerOrder
 
 LINE_BYTES_MAX = 4095
 _NOT_STARTED = 127
@@ -61,7 +61,7 @@ class RunningProgram:
 class StartPipes:
     """The pipes between the runner and a child that is about to become the program.
 
-    The child reads `waits` before it starts the program, and writes a start failure to `telling`.
+    The child reads `permission_reader` before it starts the program, and writes a start failure to `failure_writer`.
     """
 
     permission_reader: int
@@ -70,31 +70,31 @@ class StartPipes:
 
 
 def start_program(order: RunnerOrder, record_pid: Callable[[int], None]) -> RunningProgram:
-    """Start the program; raise CannotStart if the program does not exist or may not be run.
+    """Start the program; raise ProgramNotStarted if the program does not exist or may not be run.
 
-    The child waits until `noted` has recorded its process: an unrecorded process could never be ended.
+    The child waits until `record_pid` has recorded its process: an unrecorded process could never be ended.
     """
-    failure, telling = os.pipe()
-    waits, lets_go = os.pipe()
-    go = StartPipes(waits, lets_go, telling)
-    agent = _start_on_terminal(order, go) if order.terminal else _start_on_pipes(order, go)
-    os.close(telling)
-    os.close(waits)
-    record_pid(agent.pid)
-    agent.resize_terminal(order.columns, order.rows)  # the program reads the size as soon as it runs
-    os.write(lets_go, b"g")
-    os.close(lets_go)
-    problem = os.read(failure, 4096)  # empty once the program runs
-    os.close(failure)
+    failure_reader, failure_writer = os.pipe()
+    permission_reader, permission_writer = os.pipe()
+    go = StartPipes(permission_reader, permission_writer, failure_writer)
+    running = _start_on_terminal(order, go) if order.terminal else _start_on_pipes(order, go)
+    os.close(failure_writer)
+    os.close(permission_reader)
+    record_pid(running.pid)
+    running.resize_terminal(order.columns, order.rows)  # the program reads the size as soon as it runs
+    os.write(permission_writer, b"g")
+    os.close(permission_writer)
+    problem = os.read(failure_reader, 4096)  # empty once the program runs
+    os.close(failure_reader)
     if problem:
         with contextlib.suppress(ChildProcessError):  # the SIGCHLD handler may have reaped the child already
-            os.waitpid(agent.pid, 0)
-        agent.close_descriptors()
+            os.waitpid(running.pid, 0)
+        running.close_descriptors()
         raise ProgramNotStarted(problem.decode("utf-8", "replace"))
-    for end in (agent.output, agent.errors):
+    for end in (running.output, running.errors):
         if end >= 0:
             os.set_blocking(end, False)
-    return agent
+    return running
 
 
 def describe_end(status: int | None) -> dict[str, Any]:
@@ -145,9 +145,9 @@ def _become_program(order: RunnerOrder, go: StartPipes) -> None:
         if order.umask is not None:
             os.umask(order.umask)
         os.chdir(order.directory)
-        os.execvpe(order.words[0], order.words, order.environment)
+        os.execvpe(order.arguments[0], order.arguments, order.environment)
     except OSError as error:
-        path = order.directory if error.filename == order.directory else order.words[0]
+        path = order.directory if error.filename == order.directory else order.arguments[0]
         problem = f"{os.strerror(error.errno or errno.EINVAL)}: {path}"
         os.write(go.failure_writer, problem.encode())
     finally:

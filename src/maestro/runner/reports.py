@@ -12,11 +12,10 @@ from typing import Any
 
 from maestro.client import call
 from maestro.core import limits
-from maestro.runner.config import RunnerOrder
-from maestro.wire import frames
+from maestro.wire import frames, runner_folder
 from maestro.wire.end_record import EndRecord
+from maestro.wire.runner_order import RunnerOrder
 
-SPOOL = "spool.json"
 _PAUSE_SECONDS = 0.2
 _PAUSE_SECONDS_MAX = 5.0
 _AROUND_BYTES = 4_096  # the size of a frame beside its report
@@ -31,7 +30,7 @@ class ReportSender:
     def __init__(self, order: RunnerOrder) -> None:
         self._order = order
         self._environment = {"MAESTRO_TOKEN": order.token}
-        self._spool = os.path.join(order.folder, SPOOL)
+        self._spool = os.path.join(order.folder, runner_folder.SPOOL)
         self._end_record = EndRecord(order.folder)
         self._end: dict[str, Any] | None = None  # the known facts about the program's end
         self._is_recorded = False  # whether the end record on disk holds these facts

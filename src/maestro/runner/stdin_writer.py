@@ -8,7 +8,7 @@ from typing import Any
 
 
 class InputWriter:
-    """A descriptor and the bytes that are not written yet. The inlet owns and closes the descriptor."""
+    """A descriptor and the bytes that are not written yet. The writer owns and closes the descriptor."""
 
     def __init__(self, descriptor: int, selector: selectors.BaseSelector) -> None:
         self._descriptor = descriptor

@@ -11,7 +11,6 @@ import time
 from typing import Any
 
 from maestro.runner import process_tree, program
-from maestro.runner.config import TEMPORARY, RunnerOrder
 from maestro.runner.control import ControlPeer, ControlSocket, parse_size
 from maestro.runner.conversation import PipeConversation
 from maestro.runner.identity_file import write_identity
@@ -21,7 +20,9 @@ from maestro.runner.reports import ReportSender
 from maestro.runner.stdin_writer import InputWriter
 from maestro.runner.terminal_client import TerminalClient
 from maestro.runner.websocket_link import WebSocketLink
-from maestro.wire import frames
+from maestro.system.signal_pipe import SignalPipe
+from maestro.wire import frames, runner_folder
+from maestro.wire.runner_order import RunnerOrder
 
 _SIGNALS = {"int": signal.SIGINT, "term": signal.SIGTERM, "kill": signal.SIGKILL, "hup": signal.SIGHUP}
 _REPORT_SECONDS = 10.0
@@ -57,13 +58,10 @@ class Runner:
     def run_to_end(self) -> int:
         """Run the program to its end, and report the end to the server."""
         process_tree.adopt_orphans()
-        woken, waking = os.pipe()
-        for end in (woken, waking):
-            os.set_blocking(end, False)
-        signal.set_wakeup_fd(waking, warn_on_full_buffer=False)
+        signals = SignalPipe()
         for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._handle_signal)
-        self._selector.register(woken, selectors.EVENT_READ, lambda handle, events: os.read(woken, 4096))
+        self._selector.register(signals, selectors.EVENT_READ, lambda handle, events: signals.clear())
         try:
             self._start_program()
         except program.ProgramNotStarted as problem:
@@ -72,7 +70,7 @@ class Runner:
         return self._report_end(program.describe_end(self._exit_status()))
 
     def _start_program(self) -> None:
-        if self._order.listens:
+        if self._order.socket_path:
             self._prepare_socket_link()
         if self._order.inbox:
             self._inbox = ProgramInbox(self._order)
@@ -96,9 +94,9 @@ class Runner:
     def _prepare_socket_link(self) -> None:
         """Prepare the connection to the program's socket, and the terminal client that uses the same socket."""
         self._link = WebSocketLink(
-            self._order.listens, self._selector, on_line=self._apply_line, on_loss=self._kill_after_loss
+            self._order.socket_path, self._selector, on_line=self._apply_line, on_loss=self._kill_after_loss
         )
-        if self._order.front:
+        if self._order.terminal_client:
             self._client = TerminalClient(
                 self._order, self._selector, show=self._output.show_bytes, on_leave=self._begin_finish
             )
@@ -143,7 +141,7 @@ class Runner:
 
     @property
     def _has_terminal(self) -> bool:
-        return self._order.terminal or bool(self._order.front)
+        return self._order.terminal or bool(self._order.terminal_client)
 
     @property
     def _is_ending(self) -> bool:
@@ -269,7 +267,7 @@ class Runner:
     def _describe_state(self) -> dict[str, Any]:
         return {
             "runner": os.getpid(),
-            "agent": self._program.pid if self._program else None,
+            "program": self._program.pid if self._program else None,
             "terminal": self._has_terminal,
             "stopping": self._stopped_by,
             "left": self._pending_input(),
@@ -368,7 +366,7 @@ class Runner:
         if self._order.conversation is not None or self._order.inbox:
             import shutil  # loaded late, to save memory while the program runs
 
-            shutil.rmtree(TEMPORARY, ignore_errors=True)
+            shutil.rmtree(runner_folder.TEMPORARY, ignore_errors=True)
         if self._inbox is not None:
             self._inbox.close()
         if self._link is not None:

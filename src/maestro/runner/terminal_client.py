@@ -15,9 +15,9 @@ from dataclasses import replace
 from typing import Any
 
 from maestro.runner import program
-from maestro.runner.config import RunnerOrder
 from maestro.runner.stdin_writer import InputWriter
 from maestro.tools import placeholders
+from maestro.wire.runner_order import RunnerOrder
 
 _FAILURES_MAX = 3  # failures in a row
 _RESTART_SECONDS = 1.0
@@ -41,12 +41,12 @@ class TerminalClient:
         self._show = show
         self._on_leave = on_leave  # called when the person has ended the terminal client
         self._program: program.RunningProgram | None = None
-        self._inlet: InputWriter | None = None
+        self._input: InputWriter | None = None
         self._command: list[str] = []
         self._size = (order.columns, order.rows)
         self._failures = 0
         self._started_at = 0.0
-        self.due: float | None = None  # the time of the next call of `look`
+        self.due: float | None = None  # the time of the next call of `start_or_restart`
 
     @property
     def is_running(self) -> bool:
@@ -56,11 +56,11 @@ class TerminalClient:
     @property
     def pending_bytes(self) -> int:
         """Return the number of typed bytes that the terminal client has not read yet."""
-        return self._inlet.pending_bytes if self._inlet is not None else 0
+        return self._input.pending_bytes if self._input is not None else 0
 
     def join_conversation(self, conversation: str) -> None:
         if not self._command:
-            self._command = placeholders.fill_placeholders(self._order.front, conversation=conversation)
+            self._command = placeholders.fill_placeholders(self._order.terminal_client, conversation=conversation)
             self.due = time.monotonic()
 
     def start_or_restart(self, ended: Mapping[int, int]) -> None:
@@ -73,8 +73,8 @@ class TerminalClient:
 
     def write_input(self, data: bytes) -> None:
         """Pass on typed bytes."""
-        if self._inlet is not None:
-            self._inlet.write_input(data)
+        if self._input is not None:
+            self._input.write_input(data)
 
     def resize_terminal(self, columns: int, rows: int) -> None:
         self._size = (columns, rows)
@@ -91,16 +91,16 @@ class TerminalClient:
             return
         with contextlib.suppress(KeyError):
             self._selector.unregister(self._program.output)
-        assert self._inlet is not None
-        self._inlet.close()
-        self._program.input = -1  # the inlet has closed the descriptor
+        assert self._input is not None
+        self._input.close()
+        self._program.input = -1  # the input writer has closed the descriptor
         self._program.close_descriptors()
-        self._program = self._inlet = None
+        self._program = self._input = None
 
     def _start_program(self) -> None:
         columns, rows = self._size
         order = replace(
-            self._order, words=self._command, terminal=True, columns=columns, rows=rows, conversation=None
+            self._order, arguments=self._command, terminal=True, columns=columns, rows=rows, conversation=None
         )
         try:
             self._program = program.start_program(order, lambda pid: None)
@@ -108,7 +108,7 @@ class TerminalClient:
             self._show(f"! the terminal client cannot start: {problem}\r\n".encode())
             return
         self._started_at = time.monotonic()
-        self._inlet = InputWriter(self._program.input, self._selector)
+        self._input = InputWriter(self._program.input, self._selector)
         self._selector.register(self._program.output, selectors.EVENT_READ, self._show_output)
 
     def _show_output(self, handle: Any = None, events: int = 0) -> None:
@@ -116,7 +116,7 @@ class TerminalClient:
         if data := _read_available(self._program.output):
             self._show(data)
         elif data is not None:
-            self._selector.unregister(self._program.output)  # `look` handles the end of the process
+            self._selector.unregister(self._program.output)  # `start_or_restart` handles the end
 
     def _handle_end(self, code: int) -> None:
         assert self._program is not None

@@ -12,9 +12,7 @@ import os
 import time
 
 from maestro.text import redaction
-
-FILE = "transcript.cast"
-OLDER = "transcript-older.cast"
+from maestro.wire import runner_folder
 
 
 class TranscriptWriter:
@@ -75,7 +73,7 @@ class TranscriptWriter:
     def _begin_next_file(self) -> None:
         self._close_file()
         with contextlib.suppress(OSError):
-            os.replace(self._file_path(FILE), self._file_path(OLDER))
+            os.replace(self._file_path(runner_folder.TRANSCRIPT), self._file_path(runner_folder.OLDER_TRANSCRIPT))
         self._open_file()
 
     def _open_file(self) -> None:
@@ -83,7 +81,7 @@ class TranscriptWriter:
         self._written = 0
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC
         with contextlib.suppress(OSError):
-            self._file = os.open(self._file_path(FILE), flags, 0o600)
+            self._file = os.open(self._file_path(runner_folder.TRANSCRIPT), flags, 0o600)
             columns, rows = self._size
             head = {"version": 2, "width": columns, "height": rows, "timestamp": int(self._started_at)}
             data = json.dumps(head).encode() + b"\n"

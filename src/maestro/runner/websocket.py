@@ -43,10 +43,6 @@ class WebSocketClient:
         """Send one message. The handshake must be done."""
         self._add_frame(_TEXT, text)
 
-    def add_close(self) -> None:
-        """Send a close frame."""
-        self._add_frame(_CLOSE, b"")
-
     def take_outgoing(self) -> bytes:
         """Return and clear the bytes to send."""
         data = bytes(self._out)

@@ -37,7 +37,7 @@ class WebSocketLink:
         self._pending_lines = bytearray()  # lines that wait for the handshake
         self._out = bytearray()
         self._gives_up_at = time.monotonic() + _CONNECT_SECONDS_MAX
-        self.due: float | None = time.monotonic()  # the time of the next call of `look`
+        self.due: float | None = time.monotonic()  # the time of the next call of `connect_if_due`
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path)  # the socket of an earlier runner
 

@@ -17,6 +17,7 @@ from maestro.server import home as homes
 from maestro.server.agents_before_restore import require_no_agents
 from maestro.server.lifecycle import run_server
 from maestro.server.ready import ReadyPipe
+from maestro.services.runners.sessions_folder import adopt_sessions_folder
 from maestro.store.layout import BLOBS, DATABASE
 from maestro.store.sqlite import replacement
 from maestro.store.sqlite.compaction import compact_database
@@ -42,6 +43,8 @@ def main() -> int:
             homes.require_data(home)
         homes.prepare_home(home)
         if options.restore:
+            with homes.HomeLock(home):
+                adopt_sessions_folder(home)
             require_no_agents(home, end=options.end_agents)
             return _restore_backup(home, Path(options.restore), allow_missing=options.allow_missing)
         if options.compact:

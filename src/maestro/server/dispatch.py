@@ -9,8 +9,7 @@ import asyncio
 import contextlib
 import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
@@ -24,14 +23,12 @@ from maestro.store.base import Store, Tx
 from maestro.store.blobs import Blobs
 from maestro.store.content_holds import StoreContent
 
-T = TypeVar("T", bound=msgspec.Struct)
 _encode = msgspec.json.Encoder().encode
 # Every call compares these members, and Python takes long to find a member of an enum.
 _READ, _SCAN, _WRITE = Effect.READ, Effect.SCAN, Effect.WRITE
 
 
-@dataclass(frozen=True)
-class Binding:
+class Binding(msgspec.Struct, frozen=True):
     """The functions that carry out one operation."""
 
     # READ and WRITE: (tx, caller, request[, prepared]). ACTION: async (caller, request). STREAM: see `stream`.
@@ -39,22 +36,27 @@ class Binding:
     # Stores contents that must be on the disk before the transaction: (request, keep), in a thread.
     prepare_contents: Callable[[Any, StoreContent], Any] | None = None
     # Whether a request has contents to prepare.
-    needs_preparation: Callable[[Any], bool] = field(default=lambda request: True)
+    needs_preparation: Callable[[Any], bool] = msgspec.field(default=lambda request: True)
     # Refuses a request before its contents are on the disk, as far as a read can tell: (tx, caller, request).
     check_upload: Callable[[Tx, Caller, Any], None] | None = None
     # How many bytes of a prepared request count for the quota of its project.
-    count_bytes: Callable[[Any], int] = field(default=lambda request: 0)
+    count_bytes: Callable[[Any], int] = msgspec.field(default=lambda request: 0)
     # WRITE only: updates data that the transaction needs, before the transaction begins, or refuses the request.
     before_write: Callable[[Caller, Any], Awaitable[None]] | None = None
     # WRITE only: work between the commit and the answer, which may replace the answer.
     after_commit: Callable[[Caller, Any, Any], Awaitable[Any]] | None = None
     # WRITE only: whether a request needs only a few statements by key.
-    is_quick: Callable[[Any], bool] = field(default=lambda request: False)
+    is_quick: Callable[[Any], bool] = msgspec.field(default=lambda request: False)
     # Remove a secret from the first answer before the answer is stored under its key, and put the secret back.
     hide_secret: Callable[[Any], Any] | None = None
     restore_secret: Callable[[Any], Any] | None = None
     # STREAM only: the endless form of the answer.
     stream_answers: Callable[[Caller, Any], AsyncIterator[Any]] | None = None
+
+
+def is_always_quick(request: object) -> bool:
+    """Return True: every request of the operation needs only a few statements by key."""
+    return True
 
 
 class Dispatcher:
@@ -206,10 +208,9 @@ def _find_first_answer(
     stored = tx.idempotency.get(caller.name, key)
     if stored is None:
         return None
-    name, digest, response = stored
-    if name != operation.name or digest != _hash_request(request):
-        raise errors.KeyReused(data={"key": key, "operation": name})
-    first = msgspec.json.decode(response, type=operation.response)
+    if stored.operation != operation.name or stored.request != _hash_request(request):
+        raise errors.KeyReused(data={"key": key, "operation": stored.operation})
+    first = msgspec.json.decode(stored.response, type=operation.response)
     return binding.restore_secret(first) if binding.restore_secret else first
 
 

@@ -21,12 +21,12 @@ from maestro import __version__
 from maestro.core import errors
 from maestro.operations.registry import REGISTRY
 from maestro.server.app import Server
+from maestro.server.connection_limits import UnidentifiedConnections, unidentified_max
 from maestro.server.http_protocol import BoundedProtocol
 from maestro.server.sparse_log import SparseLog
-from maestro.server.strangers import UnidentifiedConnections, unidentified_max
 from maestro.surfaces.hooks.http import PREFIX as HOOKS
 from maestro.surfaces.hooks.http import HookEndpoint
-from maestro.surfaces.mcp.endpoint import McpEndpoint
+from maestro.surfaces.mcp.http.endpoint import McpEndpoint
 from maestro.surfaces.rest.app import RestApplication
 from maestro.surfaces.rest.guard import HeaderGuard
 
@@ -62,10 +62,10 @@ class HttpApplication:
     """The ASGI application: /api, /hooks and /mcp go to their surfaces, all other paths to the pages."""
 
     def __init__(self, server: Server, mcp: McpEndpoint, hooks: HookEndpoint) -> None:
-        self._rest = RestApplication(server, REGISTRY, hosts=allowed_hosts(server), version=__version__)
+        self._rest = RestApplication(server, REGISTRY, hosts=_allowed_hosts(server), version=__version__)
         self._mcp = mcp
         self._hooks = hooks
-        self._guard = HeaderGuard(allowed_hosts(server))
+        self._guard = build_header_guard(server)
         self._pages = Starlette(routes=[Route("/", _front_page)])
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -87,7 +87,12 @@ class HttpApplication:
             await self._pages(scope, receive, send)
 
 
-def allowed_hosts(server: Server) -> list[str]:
+def build_header_guard(server: Server) -> HeaderGuard:
+    """Return the check of request headers, which every surface over HTTP uses."""
+    return HeaderGuard(_allowed_hosts(server))
+
+
+def _allowed_hosts(server: Server) -> list[str]:
     """Return the host names under which clients may call this server, besides the names of loopback."""
     return [server.settings.host, *server.settings.allowed_hosts.split(",")]
 

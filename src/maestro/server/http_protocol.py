@@ -13,12 +13,11 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 
 from maestro.core import limits
 from maestro.core.errors import Invalid, LimitReached, TimedOut, TooLarge
-from maestro.server import descriptors
+from maestro.server import connection_limits
+from maestro.server.connection_limits import UnidentifiedConnections
 from maestro.server.joined_writes import JoinedWrites
-from maestro.server.strangers import UnidentifiedConnections
-from maestro.surfaces.connections import MARK_IDENTIFIED_KEY
-from maestro.surfaces.mcp.asgi import OUTCOME_KEY
-from maestro.surfaces.refusals import REFUSAL_LOG
+from maestro.surfaces.asgi import MARK_IDENTIFIED_KEY, OUTCOME_KEY
+from maestro.surfaces.refusal_log import REFUSAL_LOG
 from maestro.system import memory
 
 if TYPE_CHECKING:
@@ -92,7 +91,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         self._outcome = TcpOutcome()
         super().connection_made(JoinedWrites(transport, self.loop))
-        refusal = descriptors.refuse_high_descriptor(transport.get_extra_info("socket").fileno())
+        refusal = connection_limits.refuse_high_descriptor(transport.get_extra_info("socket").fileno())
         if refusal is not None:
             REFUSAL_LOG.log_refusal(refusal)
             self._refuse_request(_encode_refusal("503 Service Unavailable", refusal))

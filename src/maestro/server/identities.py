@@ -15,7 +15,7 @@ from maestro.domain.callers import Caller, person_caller, unidentified_caller
 from maestro.operations.app import SocketPeer
 from maestro.server.secrets import Secrets
 from maestro.services.presence.tracker import PresenceTracker
-from maestro.services.sessions.lifecycle import hash_token, revive_session
+from maestro.services.sessions.lifecycle import hash_token, replace_tokens, revive_session
 from maestro.store.base import Store, Tx
 from maestro.supervisor import is_supervisor_name, supervisor_process_name
 from maestro.system import processes
@@ -150,6 +150,13 @@ class Identities:
 
     async def _find_by_session(self, session_id: str) -> Caller:
         return await self._store.read(lambda tx: _session_caller(tx, session_id), quick=True)
+
+
+async def replace_exposed_tokens(store: Store, secrets: Secrets) -> None:
+    """Replace the tokens of all sessions if other users could have read the secret behind the tokens."""
+    if secrets.were_exposed:
+        await store.write(lambda tx: replace_tokens(tx, secrets.session_token))
+        secrets.forget_exposure()
 
 
 def _session_caller(tx: Tx, session_id: str) -> Caller:

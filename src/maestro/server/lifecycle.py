@@ -15,19 +15,22 @@ import msgspec
 
 from maestro import __version__
 from maestro.core import limits
-from maestro.server import descriptors, hooks, http, mcp
+from maestro.server import connection_limits, http
 from maestro.server.app import Server
 from maestro.server.command_socket import CommandSocket
 from maestro.server.home import HomeLock
+from maestro.server.identities import replace_exposed_tokens
 from maestro.server.ready import ReadyPipe
-from maestro.server.supervision import replace_killed_supervisor
+from maestro.server.supervisor_replacement import replace_killed_supervisor
+from maestro.server.surfaces import build_surfaces
 from maestro.services.projects import git_records
 from maestro.services.runners.older_runners import find_unknown_runners, record_older_runners
+from maestro.services.runners.sessions_folder import adopt_sessions_folder
 from maestro.store.layout import SERVER
 from maestro.store.sqlite import replacement
 from maestro.surfaces.cli.commands import CommandLine
 from maestro.surfaces.cli.connection import serve_connection
-from maestro.surfaces.refusals import REFUSAL_LOG
+from maestro.surfaces.refusal_log import REFUSAL_LOG
 
 log = logging.getLogger(__name__)
 _COLLECTION_THRESHOLDS = (50_000, 50, 50)
@@ -39,14 +42,15 @@ async def run_server(home: Path, *, port: int | None, ready: ReadyPipe) -> None:
     os.chdir(home)
     with HomeLock(home):
         replacement.finish_replacement(home)
+        adopt_sessions_folder(home)
         server = Server(home)
         _prepare_for_many_connections()
         try:
             await _serve_until_stop(server, port if port is not None else server.settings.port, ready)
         finally:
             await server.close()
-        if server.fault is not None:
-            raise server.fault
+        if server.state.fault is not None:
+            raise server.state.fault
 
 
 def _prepare_for_many_connections() -> None:
@@ -64,44 +68,46 @@ def _prepare_for_many_connections() -> None:
 
 
 async def _serve_until_stop(server: Server, port: int, ready: ReadyPipe) -> None:
-    loop = asyncio.get_running_loop()
+    state, loop = server.state, asyncio.get_running_loop()
     for signal_number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(signal_number, server.stopping.set)
-    await record_older_runners(server.store, server.runners)
-    server.identities.add_unknown_runners(await find_unknown_runners(server.store, server.runners))
-    await server.identities.refuse_start_by_session()
-    await server.replace_exposed_tokens()
-    await server.quotas.load_bytes_of_day(server.store)
-    await git_records.load_records(server.store)
-    await server.restart_findings.note_live_sessions()
-    await server.late_hooks.run_once()  # late hooks are older than every request from here on
+        loop.add_signal_handler(signal_number, state.stopping.set)
+    await _catch_up(server)
     listener = http.open_listener(server.settings.host, port)
-    server.url = http.url_of(listener)
-    mcp_endpoint = mcp.build_endpoint(server)
-    hook_answers = hooks.build_hook_answers(server)
-    command_line = CommandLine(
-        server, pipe=mcp.build_pipe_server(server, mcp_endpoint), hook=hooks.build_hook_command(server, hook_answers)
-    )
-    connections = _CommandConnections(command_line)
+    state.url = http.url_of(listener)
+    surfaces = build_surfaces(server)
+    connections = _CommandConnections(surfaces.command_line)
     command_socket = CommandSocket(connections)
     await command_socket.open()
-    http_app = http.HttpApplication(server, mcp_endpoint, hooks.build_endpoint(server, hook_answers))
-    http_server = asyncio.create_task(http.serve_http(http_app, listener, server.stopping))
-    _write_server_file(server)
-    replace_killed_supervisor(server.home, server.stopping.set)
+    http_server = asyncio.create_task(http.serve_http(surfaces.http, listener, state.stopping))
+    _write_server_file(state.url)
+    replace_killed_supervisor(server.home, state.stopping.set)
     ready.report_result("ready")
-    log.info("serving %s at %s (pid %d)", server.home, server.url, os.getpid())
+    log.info("serving %s at %s (pid %d)", server.home, state.url, os.getpid())
     try:
-        await server.stopping.wait()
+        await state.stopping.wait()
     finally:
         log.info("stopping")
         command_socket.close()
         await connections.finish_connections()
-        await mcp_endpoint.stop()
-        server.stopping.set()
+        await surfaces.mcp.stop()
+        state.stopping.set()
         await http_server
         REFUSAL_LOG.flush()
         Path(SERVER).unlink(missing_ok=True)
+
+
+async def _catch_up(server: Server) -> None:
+    """Learn what happened while no server ran, before the first request: runners, tokens, quotas, late hooks."""
+    store, parts = server.store, server.parts
+    await record_older_runners(store, parts.runners.runners)
+    unknown_runners = await find_unknown_runners(store, parts.runners.runners)
+    parts.identity.identities.add_unknown_runners(unknown_runners)
+    await parts.identity.identities.refuse_start_by_session()
+    await replace_exposed_tokens(store, server.secrets)
+    await parts.quotas.quotas.load_bytes_of_day(store)
+    await git_records.load_records(store)
+    await parts.recovery.findings.note_live_sessions()
+    await parts.hooks.late_hooks.run_once()  # late hooks are older than every request from here on
 
 
 class _CommandConnections:
@@ -116,7 +122,7 @@ class _CommandConnections:
         assert task is not None
         self._running.add(task)
         try:
-            refusal = descriptors.refuse_high_descriptor(writer.get_extra_info("socket").fileno())
+            refusal = connection_limits.refuse_high_descriptor(writer.get_extra_info("socket").fileno())
             await serve_connection(reader, writer, self._command_line, refusal=refusal)
         except asyncio.CancelledError:
             log.info("ended a running command because the server stops")
@@ -133,9 +139,9 @@ class _CommandConnections:
             await asyncio.wait(self._running, timeout=limits.stop_seconds_max)
 
 
-def _write_server_file(server: Server) -> None:
+def _write_server_file(url: str) -> None:
     """Write the server's pid, URL and version into the data directory, for programs that look for a server."""
-    content = {"pid": os.getpid(), "url": server.url, "version": __version__}
+    content = {"pid": os.getpid(), "url": url, "version": __version__}
     part = Path(f".{SERVER}.part")
     part.write_bytes(msgspec.json.encode(content) + b"\n")
     part.rename(SERVER)

@@ -5,23 +5,24 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from maestro.domain.events import EventKind
 from maestro.operations.app import SocketPeer
 from maestro.prompts.call_names import replace_commands_with_tools
 from maestro.server.app import Server
-from maestro.server.http import allowed_hosts
+from maestro.server.http import build_header_guard
+from maestro.server.part import Reaction
 from maestro.surfaces.cli.channel import PipedChannel
 from maestro.surfaces.cli.commands import Pipe
 from maestro.surfaces.cli.invocation import Invocation
 from maestro.surfaces.cli.render import answers
 from maestro.surfaces.cli.render.style import View, finish_text
-from maestro.surfaces.mcp.calls import ToolCalls
-from maestro.surfaces.mcp.endpoint import McpEndpoint
-from maestro.surfaces.mcp.stdio import PipeOrigin, StdioServer
-from maestro.surfaces.rest.guard import HeaderGuard
+from maestro.surfaces.mcp.http.endpoint import McpEndpoint
+from maestro.surfaces.mcp.stdio.server import PipeOrigin, StdioServer
+from maestro.surfaces.mcp.tools.calls import ToolCalls
 
 _PLAIN_VIEW = View()
-# The lines in which a renderer names the next command. All other text of an answer stays as its author wrote it.
-_NEXT_COMMAND = re.compile(r"(?m)^  (?:… cut short; the whole of it: |.*take it with: )maestro .*$")
+# The lines in which the renderer of mail names the next command. Lines of a quoted body begin with "  | ".
+_NEXT_COMMAND = re.compile(r"(?m)^  (?!\| )(?:… cut short; full text: |.*claim the thread with: )maestro .*$")
 
 
 def render_answer(answer: Any) -> str:
@@ -36,10 +37,14 @@ def build_endpoint(server: Server) -> McpEndpoint:
     """Return the MCP endpoint. The end of a Maestro session also ends the MCP sessions of its clients."""
     calls = ToolCalls(server, render_answer=render_answer, render_hint=replace_commands_with_tools)
     new_endpoint = McpEndpoint(
-        server, calls, guard=HeaderGuard(allowed_hosts(server)).check_headers, render_answer=render_answer
+        server, calls, guard=build_header_guard(server).check_headers, render_answer=render_answer
     )
-    server.on_session_end = new_endpoint.hang_up_on_session
-    server.on_rights_change = new_endpoint.tool_lists.schedule_check
+    server.reactions.add_reactions(
+        (
+            Reaction((EventKind.SESSION_ENDED, EventKind.SESSION_LOST), new_endpoint.hang_up_on_session),
+            Reaction((EventKind.MEMBER_CHANGED,), lambda member_id: new_endpoint.tool_lists.schedule_check()),
+        )
+    )
     return new_endpoint
 
 

@@ -80,32 +80,64 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
 def load_settings(home: Path) -> ServerSettings:
     """Return the settings of a data directory; refuse a file with errors instead of guessing."""
-    file = home / SETTINGS
-    try:
-        return msgspec.convert(tomllib.loads(file.read_text(encoding="utf-8")), ServerSettings)
-    except FileNotFoundError:
-        return ServerSettings()
-    except (OSError, ValueError, RecursionError, msgspec.ValidationError) as error:
-        raise errors.Invalid(f"{file} cannot be used: {error}.", hint="Correct the file, or move it away.") from error
+    return _decode_settings(home / SETTINGS, _read_text(home / SETTINGS))
 
 
 def change_setting(home: Path, name: str, value: str) -> ServerSettings:
-    """Change one setting and replace the file in one step."""
+    """Change one setting in the file. Comments, order and format of the file stay; a file with errors is refused."""
     require_known_setting(name)
-    values = msgspec.structs.asdict(load_settings(home))
+    file = home / SETTINGS
+    text = _read_text(file)
+    values = msgspec.structs.asdict(_decode_settings(file, text))
     value_type = type(getattr(ServerSettings(), name))
     try:
         values[name] = msgspec.convert(value, value_type, strict=False)
         settings = msgspec.convert(values, ServerSettings)
     except msgspec.ValidationError as error:
         raise errors.Invalid(f"{value!r} is not a valid value for {name}: {error}.") from error
-    defaults = msgspec.structs.asdict(ServerSettings())
-    lines = [f"{key} = {_encode_toml(given)}\n" for key, given in values.items() if given != defaults[key]]
+    changed_text = _replace_value(file, text, name, values[name])
     try:
-        small_files.write_durably(home / SETTINGS, "".join(lines))
+        small_files.write_durably(file, changed_text)
     except OSError as error:
-        raise errors.storage_fault(error, f"{home / SETTINGS} cannot be written") from error
+        raise errors.storage_fault(error, f"{file} cannot be written") from error
     return settings
+
+
+def _read_text(file: Path) -> str:
+    """Return the text of the settings file with its own line ends; an empty text without a file."""
+    try:
+        return file.read_bytes().decode()
+    except FileNotFoundError:
+        return ""
+    except (OSError, ValueError) as error:
+        raise _unusable_file(file, error) from error
+
+
+def _decode_settings(file: Path, text: str) -> ServerSettings:
+    try:
+        return msgspec.convert(tomllib.loads(text), ServerSettings)
+    except (ValueError, RecursionError, msgspec.ValidationError) as error:
+        raise _unusable_file(file, error) from error
+
+
+def _replace_value(file: Path, text: str, name: str, value: Any) -> str:
+    """Return the text of a settings file with one changed value."""
+    import tomlkit  # only a change of a setting needs the library, and its import takes 20 ms
+
+    try:
+        document = tomlkit.parse(text)
+        document[name] = value
+        changed_text = tomlkit.dumps(document)
+        is_changed = tomllib.loads(changed_text) == {**tomllib.loads(text), name: value}
+    except (ValueError, RecursionError) as error:
+        raise _unusable_file(file, error) from error
+    if not is_changed:
+        raise errors.Invalid(f"{name} cannot be changed in {file}.", hint="Change the file with an editor.")
+    return changed_text
+
+
+def _unusable_file(file: Path, error: Exception) -> errors.Invalid:
+    return errors.Invalid(f"{file} cannot be used: {error}.", hint="Correct the file, or move it away.")
 
 
 def require_known_setting(name: str) -> None:
@@ -125,8 +157,3 @@ def human_name(settings: ServerSettings) -> str:
         return getpass.getuser().encode("utf-8", "replace").decode() or f"uid-{os.getuid()}"
     except (KeyError, OSError):
         return f"uid-{os.getuid()}"
-
-
-def _encode_toml(value: Any) -> str:
-    # TOML writes basic strings and integers as JSON does.
-    return msgspec.json.encode(value).decode()

@@ -42,5 +42,5 @@ stages_changed: TransactionEffect[[Tx, Caller, Project]] = TransactionEffect()
 session_ended: TransactionEffect[[Tx, Session, Caller]] = TransactionEffect()
 # The session with this id no longer waits for answers; the actor is the cause.
 answers_not_needed: TransactionEffect[[Tx, str, str]] = TransactionEffect()
-# The person gave this answer to the ask. A handler may refuse the answer.
+# The person took the choice with this code; the code of a free text is empty. A handler may refuse the answer.
 ask_answered: TransactionEffect[[Tx, Ask, str]] = TransactionEffect()

@@ -31,11 +31,15 @@ class BackgroundJobs:
     A job with a pace waits at least its pace, in seconds, between two rounds, however often it is nudged.
     """
 
-    def __init__(
-        self, jobs: Sequence[BackgroundJob], *, clock: Clock, paces: Mapping[str, float] | None = None
-    ) -> None:
+    def __init__(self, *, clock: Clock) -> None:
         self._loop = asyncio.get_running_loop()
         self._clock = clock
+        self._paces: Mapping[str, float] = {}
+        self._nudges: dict[str, asyncio.Event] = {}
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def start_jobs(self, jobs: Sequence[BackgroundJob], *, paces: Mapping[str, float] | None = None) -> None:
+        """Start all jobs. Only a started job can be nudged."""
         self._paces = paces or {}
         self._nudges = {job.name: asyncio.Event() for job in jobs}
         self._tasks = [asyncio.create_task(self._repeat(job), name=f"job-{job.name}") for job in jobs]

@@ -42,7 +42,7 @@ def _timeline_page(
     names = _TimelineNames(tx)
     return ops.Timeline(
         about=about,
-        moments=[_timeline_moment(event, names) for event in shown if event is not None],
+        events=[_timeline_event(event, names) for event in shown if event is not None],
         truncated=is_cut,
         cursor=str(page[-1].seq) if is_cut else None,
     )
@@ -105,7 +105,7 @@ def export_timeline(tx: Tx, caller: Caller, request: ops.ExportTimeline) -> ops.
     status = run.status.value if run else (sessions[0].status.value if kind == "session" else tasks[0].status.value)
     return ops.ExportedTimeline(
         about=timeline.about,
-        moments=timeline.moments,
+        events=timeline.events,
         truncated=timeline.truncated,
         kind=kind,
         title=main_task.title if main_task else "",
@@ -198,12 +198,12 @@ class _TimelineNames:
         return name
 
 
-def _timeline_moment(event: Event, names: _TimelineNames) -> ops.TimelineEvent:
+def _timeline_event(event: Event, names: _TimelineNames) -> ops.TimelineEvent:
     return ops.TimelineEvent(
         seq=event.seq,
         at=event.at,
         kind=event.kind,
-        who=names.name_of(event.actor),
-        what=str(event.data.get("ref") or names.name_of(event.subject)),
+        actor=names.name_of(event.actor),
+        subject=str(event.data.get("ref") or names.name_of(event.subject)),
         data=event.data,
     )

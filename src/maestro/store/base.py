@@ -76,33 +76,15 @@ class Repositories:
         self.mail.clear_cache()
 
 
-class Tx:
-    """A transaction: its time, its repositories and the events that it adds to the log."""
+class Tx(Repositories):
+    """A transaction: its time, the repositories of its connection and the events that it adds to the log."""
+
+    __slots__ = ("at", "logged_changes", "undo_callbacks")
 
     def __init__(self, repositories: Repositories, at: datetime) -> None:
+        # The repositories are shared, not copied: every request makes a transaction.
+        self.__dict__ = repositories.__dict__
         self.at = at
-        self.projects = repositories.projects
-        self.links = repositories.links
-        self.tasks = repositories.tasks
-        self.issues = repositories.issues
-        self.trackers = repositories.trackers
-        self.documents = repositories.documents
-        self.sessions = repositories.sessions
-        self.members = repositories.members
-        self.mail = repositories.mail
-        self.deliveries = repositories.deliveries
-        self.asks = repositories.asks
-        self.spawns = repositories.spawns
-        self.conversations = repositories.conversations
-        self.recoveries = repositories.recoveries
-        self.runs = repositories.runs
-        self.gates = repositories.gates
-        self.hooks = repositories.hooks
-        self.worktrees = repositories.worktrees
-        self.git_records = repositories.git_records
-        self.events = repositories.events
-        self.idempotency = repositories.idempotency
-        self.space = repositories.space
         self.logged_changes: list[tuple[NewEvent, str]] = []
         self.undo_callbacks: list[Callable[[], None]] = []
 

@@ -1,6 +1,6 @@
 """Read and write files below a folder that agents can write, without following symbolic links.
 
-Every folder of the path is opened by its name inside its parent folder. So an agent cannot redirect Maestro with a
+Every folder below the top folder is opened by its name inside its parent. So an agent cannot redirect Maestro with a
 link in place of a folder or file, even while Maestro reads or writes.
 """
 
@@ -75,7 +75,7 @@ def write_file(top: str, name: str, data: bytes) -> None:
 
 
 def _open_subfolder(folder: int, part: str, *, creates: bool, shown: str) -> int:
-    """Open the folder `part` inside `folder`, and close `folder`."""
+    """Open the folder `part` inside `folder`, and close `folder`. After a failure the caller closes `folder`."""
     if part in {"..", "/"}:
         raise Invalid(f"{shown} does not lie inside its folder.")
     is_new = False
@@ -107,7 +107,7 @@ def _open_regular(folder: int, name: str, *, shown: str) -> BufferedReader:
 
 
 def _mode_of(folder: int, name: str, *, shown: str) -> int:
-    """Return the mode of the file that will be replaced."""
+    """Return the mode for the written file: the mode of the file in its place, if any. Refuse links and devices."""
     try:
         mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
     except FileNotFoundError:

@@ -16,6 +16,8 @@ import msgspec
 from maestro.core import limits
 from maestro.system import boot_id
 
+HAS_READABLE_ENVIRONMENTS = sys.platform == "linux"
+
 
 class Process(msgspec.Struct, frozen=True):
     """A process at the time of the query."""
@@ -113,11 +115,14 @@ def descendants_of(pid: int) -> list[Process]:
 
 
 def find_by_variable(name: str, value: str) -> list[Process]:
-    """Return the processes that were started with a variable in their environment, as far as the system shows it.
+    """Return the processes that were started with a variable in their environment; on macOS always none.
 
     A process passes the variable on to all processes that it starts, also to those that leave its process group, its
-    session and its parent.
+    session and its parent. macOS has no /proc, and another way to read environments was not tested there. The
+    consequences are in docs/recovery.md.
     """
+    if not HAS_READABLE_ENVIRONMENTS:
+        return []
     wanted = os.fsencode(f"{name}={value}")
     return [
         process
@@ -148,7 +153,7 @@ def _read_environment(pid: int) -> bytes:
     try:
         return Path(f"/proc/{pid}/environ").read_bytes()
     except OSError:
-        return b""  # the process belongs to another user or has ended, or the system has no /proc
+        return b""  # the process belongs to another user or has ended
 
 
 def _from_proc(pid: int) -> Process | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
+from io import BufferedReader
 
 _BYTES_MAX = 64 * 1024
 
@@ -23,6 +24,19 @@ def read_small(path: str) -> bytes | None:
         return None
     finally:
         os.close(descriptor)
+
+
+def open_plain(path: str, *, folder: int | None = None) -> BufferedReader | None:
+    """Open a plain file for reading. Follow no link, and never wait for a pipe, which an agent may have put there.
+
+    Return None for other kinds of files; raise OSError if the open fails. `folder`: a descriptor of the folder that
+    `path` starts from.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return os.fdopen(descriptor, "rb")
+    os.close(descriptor)
+    return None
 
 
 def write_private(path: str | os.PathLike[str], text: str) -> None:

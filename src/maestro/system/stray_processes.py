@@ -1,7 +1,7 @@
 """Kill the processes that are left of a command which was started with a mark in its environment.
 
 A process passes the mark on to all processes that it starts, also to those that leave its process group, its session
-and its parent.
+and its parent. Without readable environments (macOS) no process is found, and processes that left the group stay.
 """
 
 from __future__ import annotations

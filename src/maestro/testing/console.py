@@ -23,7 +23,7 @@ class Console:
     """A program on a terminal. The creator must close the console."""
 
     def __init__(
-        self, words: Sequence[str], *, cwd: Path, env: Mapping[str, str], columns: int = 80, rows: int = 24
+        self, arguments: Sequence[str], *, cwd: Path, env: Mapping[str, str], columns: int = 80, rows: int = 24
     ) -> None:
         self._controller_fd, terminal_fd = pty.openpty()
         self._terminal_fd = (
@@ -33,7 +33,7 @@ class Console:
         self.before = self.modes()
         self.shown = b""
         self.process = subprocess.Popen(
-            list(words),
+            list(arguments),
             cwd=cwd,
             env={**env, "TERM": "xterm-256color"},
             stdin=terminal_fd,

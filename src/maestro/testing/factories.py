@@ -7,10 +7,13 @@ from typing import Any
 
 from maestro.core import ids
 from maestro.domain.asks import Ask, AskKind, AskStatus
-from maestro.domain.members import Member
+from maestro.domain.members import Member, Permission
 from maestro.domain.messages import Message, MessageStatus, MessageType, ReceivedMessage, Sender, SenderKind
+from maestro.domain.priorities import Priority
+from maestro.domain.runs import Run, RunStatus, RunStrategy
 from maestro.domain.sessions import Session, SessionMode, SessionStatus, StatusSource
-from maestro.domain.tasks import Priority, Task, TaskStatus
+from maestro.domain.spawns import Spawn
+from maestro.domain.tasks import Task, TaskStatus
 
 _AT = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -110,7 +113,7 @@ def make_member(**fields: Any) -> Member:
 def make_ask(**fields: Any) -> Ask:
     """Return an open question of session parser."""
     values: dict[str, Any] = {
-        "id": ids.new_id("req", _AT),
+        "id": ids.new_id("ask", _AT),
         "project_id": "prj_00000000000000000000000000",
         "session_id": "ses_1",
         "asked_by": "parser",
@@ -151,5 +154,52 @@ def make_message(kind: type[Message] = Message, **fields: Any) -> Any:
         "created_at": _AT,
     }
     if kind is ReceivedMessage:
-        values |= {"box": "ses_1", "status": MessageStatus.SENT, "reason": None, "claimed_by": None}
+        values |= {"mailbox": "ses_1", "status": MessageStatus.SENT, "reason": None, "claimed_by": None}
     return kind(**(values | fields))
+
+
+def make_spawn(session_id: str, **fields: Any) -> Spawn:
+    """Return the record of a program that Maestro started for a session in the checkout of project vc."""
+    values: dict[str, Any] = {
+        "session_id": session_id,
+        "tool": "command",
+        "arguments": ["true"],
+        "model": None,
+        "permission": Permission.EDIT,
+        "strategy": "simple",
+        "template": "execute-simple",
+        "directory": "/src/dave/vc",
+        "run_id": None,
+        "runner_pid": None,
+        "runner_started": None,
+        "exit_code": None,
+        "exit_signal": None,
+        "tail": None,
+        "created_at": _AT,
+        "ended_at": None,
+    }
+    return Spawn(**(values | fields))
+
+
+def make_run(task_id: str, **fields: Any) -> Run:
+    """Return a run of the person that works off a task of project vc."""
+    values: dict[str, Any] = {
+        "id": ids.new_id("run", _AT),
+        "project_id": "prj_00000000000000000000000000",
+        "task_id": task_id,
+        "strategy": RunStrategy.DAG,
+        "max_parallel": 2,
+        "attempts_max": 2,
+        "member": None,
+        "tool": "command",
+        "arguments": ["true"],
+        "worktrees": False,
+        "directory": "/src/dave/vc",
+        "branch": None,
+        "status": RunStatus.RUNNING,
+        "note": "",
+        "started_by": "dana",
+        "created_at": _AT,
+        "ended_at": None,
+    }
+    return Run(**(values | fields))

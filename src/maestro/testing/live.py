@@ -165,4 +165,4 @@ class SupervisedServer(LiveServer):
             self.process.wait()
 
     def _has_agents(self) -> bool:
-        return any((self.home / "runs").glob("*/runner.json"))
+        return any((self.home / "sessions").glob("*/runner.json"))

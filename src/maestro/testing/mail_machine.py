@@ -17,9 +17,9 @@ from typing import Any, Protocol, TypeVar
 from maestro.core import errors
 from maestro.domain.callers import Caller, person_caller
 from maestro.domain.messages import BroadcastScope
+from maestro.domain.priorities import Priority
 from maestro.domain.projects import Project
 from maestro.domain.sessions import SessionMode
-from maestro.domain.tasks import Priority
 from maestro.operations import mail, members, sessions, tasks
 from maestro.operations import mail_shapes as shapes
 from maestro.operations.task_shapes import CreateTask
@@ -32,7 +32,6 @@ VC = "prj_00000000000000000000000000"
 SEATS = ("lead", "w1", "w2", "w3")
 ADAS_SEATS = ("w1", "w2")
 PRIORITIES = [priority.value for priority in Priority]
-RANKS = {priority: rank for rank, priority in enumerate(Priority)}
 RECIPIENTS = ["lead", "w1", "w2", "w3", "@ada", "vc", "vc", "#1", "#1", "#1"]
 LONG_SECONDS = 3600.0
 # Long enough for immediate consequences, and much shorter than any time in the rules.
@@ -125,7 +124,7 @@ class MailMachine:
         )
         session = await self.server.call(sessions.REGISTER, request, caller=DANA)
         self.ids[seat], self.tokens[seat] = session.id, session.token
-        self.model.boxes[session.id] = [session.id, *([self.ada] if seat in ADAS_SEATS else []), VC]
+        self.model.mailboxes[session.id] = [session.id, *([self.ada] if seat in ADAS_SEATS else []), VC]
 
     async def caller(self, seat: str) -> Caller:
         return DANA if seat == "dana" else await self.server.identify(token=self.tokens[seat], peer=None)
@@ -169,9 +168,9 @@ class MailMachine:
         for seq, message, thread, sender, rank, _ in self.disk.messages(self.home):
             if message not in known_messages:
                 self.model.messages[message] = ModelMessage(seq, thread, sender, rank)
-        for box, message, _ in self.disk.deliveries(self.home):
+        for mailbox, message, _ in self.disk.deliveries(self.home):
             if message not in known_messages:
-                self.model.status[box, message] = "sent"
+                self.model.status[mailbox, message] = "sent"
 
     def wait(self, seat: str, count: int, debounce: float, priority: str, timeout: float, confirm: bool) -> None:
         cursor = self.last_receipt(seat) if confirm else ""
@@ -191,8 +190,8 @@ class MailMachine:
             cursor=cursor,
         )
         call = self.loop.create_task(self.call(seat, mail.WAIT, request))
-        known_messages = set(self.model.offered_messages(self.ids[seat], rank=RANKS[least]))
-        self.waiters.append(MailWaiter(seat, count, debounce, RANKS[least], until, call, known_messages))
+        known_messages = set(self.model.offered_messages(self.ids[seat], rank=least.rank))
+        self.waiters.append(MailWaiter(seat, count, debounce, least.rank, until, call, known_messages))
 
     def stop_waiting(self, index: int) -> None:
         if self.waiters:
@@ -246,7 +245,7 @@ class MailMachine:
         if self.model.claims:
             thread = list(self.model.claims)[index % len(self.model.claims)]
             holder = next(seat for seat in SEATS if self.ids[seat] == self.model.claims[thread])
-            message = next(message for message, letter in self.model.messages.items() if letter.thread == thread)
+            message = next(message for message, sent in self.model.messages.items() if sent.thread == thread)
             self.run(self.call("dana" if by_person else holder, mail.RELEASE, shapes.OneThread(id=message)))
             self.model.release_thread(thread)
 
@@ -303,7 +302,7 @@ class MailMachine:
             self.answers[waiter.seat].append(answer)
         for waiter in lost:
             if waiter.until > self.loop.time():
-                priority = list(Priority)[waiter.rank]
+                priority = next(priority for priority in Priority if priority.rank == waiter.rank)
                 self.start_wait(waiter.seat, waiter.count, waiter.debounce, priority, waiter.until)
 
     # The checks after each step.
@@ -315,7 +314,9 @@ class MailMachine:
             assert [message.id for message in page.messages] == self.model.offered_messages(self.ids[seat]), (
                 f"the inbox of {seat}"
             )
-        read = {(box, message) for box, message, status in self.disk.deliveries(self.home) if status == "read"}
+        read = {
+            (mailbox, message) for mailbox, message, status in self.disk.deliveries(self.home) if status == "read"
+        }
         assert read == {delivery for delivery, status in self.model.status.items() if status == "read"}
         subjects = [row[-1] for row in self.disk.messages(self.home) if row[-1].startswith("m")]
         assert len(subjects) == len(set(subjects)) == self.sent

@@ -29,32 +29,33 @@ class MailModel:
     status: dict[tuple[str, str], str] = field(default_factory=dict)  # by (mailbox, message): sent, read or closed
     shown: set[tuple[str, str, str]] = field(default_factory=set)  # (session, mailbox, message)
     claims: dict[str, str] = field(default_factory=dict)  # the session that has claimed a thread
-    boxes: dict[str, list[str]] = field(default_factory=dict)  # the mailboxes of a session, its own mailbox first
+    mailboxes: dict[str, list[str]] = field(default_factory=dict)  # the mailboxes of a session, its own mailbox first
 
-    def is_offered(self, session: str, box: str, message: str) -> bool:
-        status = self.status[box, message]
-        if status == "closed" or (status == "read" and box != self.project):
+    def is_offered(self, session: str, mailbox: str, message: str) -> bool:
+        status = self.status[mailbox, message]
+        if status == "closed" or (status == "read" and mailbox != self.project):
             return False
-        if box == session:
+        if mailbox == session:
             return True
-        letter = self.messages[message]
-        is_taken = self.claims.get(letter.thread, session) != session
-        return not is_taken and letter.sender != session and (session, box, message) not in self.shown
+        sent = self.messages[message]
+        is_taken = self.claims.get(sent.thread, session) != session
+        return not is_taken and sent.sender != session and (session, mailbox, message) not in self.shown
 
     def has_received_thread(self, session: str, thread: str) -> bool:
         """Return whether a message of a thread is, or was, in a mailbox of the session."""
         return any(
-            box in self.boxes[session] and self.messages[message].thread == thread for box, message in self.status
+            mailbox in self.mailboxes[session] and self.messages[message].thread == thread
+            for mailbox, message in self.status
         )
 
     def offered_messages(self, session: str, *, rank: int = EVERYTHING) -> list[str]:
         """Return the offered messages of this rank or a more urgent rank: by urgency, then by sequence number."""
         found = {
             message
-            for box, message in self.status
-            if box in self.boxes[session]
+            for mailbox, message in self.status
+            if mailbox in self.mailboxes[session]
             and self.messages[message].rank <= rank
-            and self.is_offered(session, box, message)
+            and self.is_offered(session, mailbox, message)
         }
         return sorted(found, key=lambda message: (self.messages[message].rank, self.messages[message].seq))
 
@@ -69,24 +70,24 @@ class MailModel:
     def release_thread(self, thread: str) -> None:
         """Free a thread. The messages of the thread are offered again, also to sessions that have seen them."""
         del self.claims[thread]
-        of_thread = {message for message, letter in self.messages.items() if letter.thread == thread}
+        of_thread = {message for message, sent in self.messages.items() if sent.thread == thread}
         self.shown = {shown for shown in self.shown if shown[2] not in of_thread}
 
     def end_session(self, session: str, *, goes_to: str) -> None:
         """End a session: free its claims, and move its unread mail to another mailbox."""
-        for box, message in list(self.status):
-            if box == session and self.status[box, message] == "sent":
-                self.status[box, message] = "closed"
+        for mailbox, message in list(self.status):
+            if mailbox == session and self.status[mailbox, message] == "sent":
+                self.status[mailbox, message] = "closed"
                 self.status.setdefault((goes_to, message), "sent")
         for thread in [thread for thread, holder in self.claims.items() if holder == session]:
             self.release_thread(thread)
-        del self.boxes[session]
+        del self.mailboxes[session]
 
     def _move_deliveries(self, session: str, message: str, moves: dict[str, str]) -> None:
-        for box in self.boxes[session]:
-            if (box, message) not in self.status:
+        for mailbox in self.mailboxes[session]:
+            if (mailbox, message) not in self.status:
                 continue
-            if box != session:
-                self.shown.add((session, box, message))
-            now = self.status[box, message]
-            self.status[box, message] = moves.get(now, now)
+            if mailbox != session:
+                self.shown.add((session, mailbox, message))
+            now = self.status[mailbox, message]
+            self.status[mailbox, message] = moves.get(now, now)

@@ -22,8 +22,9 @@ from maestro.domain.manifests import (
 )
 from maestro.domain.members import Permission
 from maestro.domain.messages import SenderKind
+from maestro.domain.priorities import Priority
 from maestro.domain.sessions import SessionMode, SessionStatus
-from maestro.domain.tasks import Priority, TaskStatus
+from maestro.domain.tasks import TaskStatus
 
 _NAMES = ("ada", "grace", "linus", "barbara")
 _COMMANDS = (
@@ -105,7 +106,7 @@ def make_manifest(mode: SessionMode = SessionMode.EXECUTE, **fields: Any) -> Man
         "roster": tuple(make_member(number) for number in range(3)),
         "tasks": (make_task(),),
         "commands": tuple(
-            ManifestCommand(operation=name, words=words, summary=summary) for name, words, summary in _COMMANDS
+            ManifestCommand(operation=name, command=words, summary=summary) for name, words, summary in _COMMANDS
         ),
         **(_coordinator_fields() if is_coordinator else _worker_fields()),
     }

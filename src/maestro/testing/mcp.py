@@ -47,12 +47,12 @@ async def _open_transport(
     if way in ("stdio", "elsewhere"):
         from mcp.client.stdio import StdioServerParameters, stdio_client
 
-        program, *words = PYTHON_CLIENT
+        program, *arguments = PYTHON_CLIENT
         environment = live.environment(**({"MAESTRO_TOKEN": token} if token else {}))
         if way == "elsewhere":  # only an address and a token
             environment |= {"MAESTRO_HOME": "/nowhere", "MAESTRO_SERVER_URL": live.url}
         yield stdio_client(
-            StdioServerParameters(command=program, args=[*words, "mcp"], env=environment, cwd=cwd or live.home)
+            StdioServerParameters(command=program, args=[*arguments, "mcp"], env=environment, cwd=cwd or live.home)
         )
         return
     import httpx2

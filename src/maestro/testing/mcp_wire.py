@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import socket
+import time
 from typing import Any
 
 import httpx
 
 from maestro.testing.live import LiveServer
 
+_HANDSHAKE_SECONDS_MAX = 20
 ACCEPT = "application/json, text/event-stream"
 META = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -49,6 +51,14 @@ class McpWire:
         assert done.status_code == 202
         return headers
 
+    def initialize_until_fast(self, version: str) -> dict[str, str]:
+        """Return the headers of a session after its handshake, when the fast path answers its calls."""
+        headers = self.initialize_session(version)
+        deadline = time.monotonic() + _HANDSHAKE_SECONDS_MAX
+        while not is_fast_answer(self.post_message(tool_call_message("whoami"), headers=headers)):
+            assert time.monotonic() < deadline
+        return headers
+
     def delete_session(self, headers: dict[str, str]) -> int:
         default_headers = {"Authorization": f"Bearer {self.token}"}
         return self.http.delete(f"{self.live.url}/mcp", headers=default_headers | headers).status_code
@@ -68,6 +78,11 @@ class McpWire:
         head = "".join(f"{name}: {value}\r\n" for name, value in (default_headers | headers).items())
         sock.sendall(f"POST /mcp HTTP/1.1\r\n{head}\r\n".encode() + data)
         return sock
+
+
+def is_fast_answer(answer: httpx.Response) -> bool:
+    """Return whether the fast path gave an answer: plain JSON. The SDK answers calls with streams of events."""
+    return bool(answer.headers["content-type"] == "application/json")
 
 
 def tool_call_message(

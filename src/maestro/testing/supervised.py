@@ -42,7 +42,7 @@ def is_running(process: tuple[int, str]) -> bool:
 class SupervisedRunner:
     """One runner and its agent."""
 
-    def __init__(self, folder: Path, words: Sequence[str], **order: Any) -> None:
+    def __init__(self, folder: Path, arguments: Sequence[str], **order: Any) -> None:
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
         self.order = {
@@ -51,7 +51,7 @@ class SupervisedRunner:
             "secret": "none",
             "socket": str(folder / "no-server.sock"),
             "folder": str(folder),
-            "words": list(words),
+            "arguments": list(arguments),
             "directory": str(folder),
             "environment": {"PATH": os.environ["PATH"], "FOLDER": str(folder)},
             "stop_seconds": 0.3,
@@ -154,8 +154,8 @@ class SupervisedRunner:
         """End the runner and its agent, if they still run. Only recorded processes are ended."""
         with contextlib.suppress(OSError, ValueError):
             note = json.loads((self.folder / "runner.json").read_bytes())
-            if is_running((note["agent"], note["agent_started"])):
-                os.killpg(note["agent"], signal.SIGKILL)
+            if is_running((note["program"], note["program_started"])):
+                os.killpg(note["program"], signal.SIGKILL)
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait(SECONDS_MAX)

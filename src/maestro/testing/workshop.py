@@ -109,7 +109,7 @@ class Workshop:
 
     def runner_folder(self, session_id: str) -> Path:
         """Return the folder of a session's runner."""
-        return self.live.home / "runs" / session_id
+        return self.live.home / "sessions" / session_id
 
     def read_words(self, name: str) -> list[str]:
         path = self.repo / name
@@ -121,7 +121,7 @@ class Workshop:
     def runner_notes(self) -> list[dict[str, Any]]:
         """Return the identity notes of every runner and its agent."""
         found = []
-        for path in (self.live.home / "runs").glob("*/runner.json"):
+        for path in (self.live.home / "sessions").glob("*/runner.json"):
             with contextlib.suppress(ValueError):
                 found.append(json.loads(path.read_bytes()))
         return found
@@ -129,7 +129,7 @@ class Workshop:
     def remaining_pids(self) -> list[int]:
         """Return the pids of runners and agents that still run."""
         pairs = [
-            (note[role], note[f"{role}_started"]) for note in self.runner_notes() for role in ("runner", "agent")
+            (note[role], note[f"{role}_started"]) for note in self.runner_notes() for role in ("runner", "program")
         ]
         return [pid for pid, started in pairs if started and process_tree.process_start(pid) == started]
 

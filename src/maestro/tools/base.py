@@ -1,9 +1,8 @@
-"""The interface of a tool: abilities, launch, and the way in which the model waits for mail."""
+"""The parts of a tool: abilities, launch, and the way in which the model waits for mail."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Protocol
 
 import msgspec
@@ -11,17 +10,18 @@ import msgspec
 from maestro.domain.conversations import DriverKind, StateReporter
 from maestro.domain.manifests import AgentReach
 from maestro.domain.members import Permission
+from maestro.tools.levels import ToolLevels
 
 
 class Abilities(msgspec.Struct, frozen=True, kw_only=True):
     """The abilities of a tool. Users see them, and services check them before they promise an effect."""
 
     prompt_while_busy: bool  # takes a prompt during a turn
-    wakes_when_idle: bool  # a prompt starts a new turn of an idle program
+    prompt_when_idle: bool  # a prompt starts a new turn of an idle program
     asks_permission: bool  # permission requests reach Maestro as asks
-    tells_usage: bool
+    reports_usage: bool
     resumes: bool  # can continue an earlier conversation
-    takes_skills: bool  # loads skills from files; otherwise the prompt holds their texts
+    loads_skills: bool  # loads skills from files; otherwise the prompt holds their texts
     confirms_prompts: (
         bool  # reports when the model has read a prompt, not only when the program has received the prompt
     )
@@ -30,7 +30,9 @@ class Abilities(msgspec.Struct, frozen=True, kw_only=True):
     drivers: Mapping[
         DriverKind, StateReporter
     ]  # the default driver first; for each, the source of the conversation's state
-    deaf_at_work: tuple[DriverKind, ...] = ()  # drivers with which no message reaches the model during a turn
+    unreachable_during_turn: tuple[
+        DriverKind, ...
+    ] = ()  # drivers with which no message reaches the model during a turn
 
 
 class LaunchRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,7 +48,7 @@ class LaunchRequest(msgspec.Struct, frozen=True, kw_only=True):
     arguments: list[str] = []  # more arguments; for the tool `command`: the program and its arguments
     skills: list[str] = []  # folders
     resumes: str | None = None  # the tool's own id of the conversation to continue
-    home: Path | None = None  # Maestro's data directory, with the user's settings for tools
+    levels: ToolLevels = ToolLevels()  # the tool's levels, with the user's overrides
     folder: str = ""  # the session's own folder, for its private configuration
     mcp_command: list[str] = []  # the command of Maestro's MCP server
     hook_command: list[str] = []  # the command of hooks; the names of the tool and the event follow
@@ -86,48 +88,3 @@ class ModelWait(Protocol):
 
     def mail_notice(self, count: int) -> str:
         """Return the output of the wait command when mail arrives. The hooks of the next turn show the mail."""
-
-
-class AgentTool(Protocol):
-    """A tool: a kind of agent program."""
-
-    name: str
-    aliases: tuple[str, ...]
-    abilities: Abilities
-
-    @property
-    def model_wait(self) -> ModelWait | None:
-        """How the model waits for mail in a terminal; None if the program takes messages."""
-
-    def prepare_launch(self, start: LaunchRequest, environment: Mapping[str, str]) -> Launch:
-        """Return command line and environment. `environment` has no variables of other agents any more."""
-
-    def typed_prompt(self, text: str) -> bytes | None:
-        """Return the bytes to type into the terminal for a prompt, or None if prompts cannot be typed."""
-
-    def reach_with(self, permission: Permission) -> AgentReach:
-        """Return how the agent calls Maestro: a strict sandbox may leave only MCP servers."""
-
-
-# Prefixes of variables that agent programs set for their child processes. A new agent must not inherit them.
-INHERITED_PREFIXES = (
-    "CLAUDECODE",
-    "CLAUDE_",
-    "ANTHROPIC_",
-    "CODEX_",
-    "GEMINI_CLI",
-    "MAESTRO_",
-    "OPENCODE_",
-    "AIDER_",
-)
-_KEPT = frozenset(
-    {"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL"}
-    | {"CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME"}
-)
-
-
-def clear_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment without variables of another agent's run. API keys and configuration folders stay."""
-    return {
-        name: value for name, value in environment.items() if name in _KEPT or not name.startswith(INHERITED_PREFIXES)
-    }

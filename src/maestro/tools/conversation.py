@@ -39,7 +39,7 @@ class ConversationOpening:
     system_prompt: str = ""
     resumes: str | None = None  # the tool's own id of an earlier conversation
     model: str | None = None
-    settings: dict[str, Any] | None = None  # tool-specific parameters, written by the tool's `agent.py`
+    settings: dict[str, Any] | None = None  # tool-specific parameters, written by the tool's `launch.py`
     hooks: str = ""  # a folder of Maestro's own hooks, if the tool must be told to trust them
     skills: tuple[str, ...] = ()  # folders with skills, if the tool gets them over its protocol
     allow: tuple[str, ...] = ()

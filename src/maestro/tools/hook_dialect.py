@@ -5,7 +5,9 @@ from __future__ import annotations
 import enum
 import hashlib
 from collections.abc import Mapping
-from typing import Any, Protocol
+from functools import cache
+from types import MappingProxyType
+from typing import Any
 
 import msgspec
 
@@ -122,7 +124,9 @@ EMPTY_REPLY = HookReply()
 
 
 class HookPayload(msgspec.Struct, frozen=True):
-    """The used fields of a hook's payload. The other fields may be large and are never decoded."""
+    """The used fields of a hook's payload. The other fields may be large and are never decoded.
+
+    A program with other fields has a subclass, named in its dialect."""
 
     cwd: str = ""
     session_id: str | None = None
@@ -130,16 +134,13 @@ class HookPayload(msgspec.Struct, frozen=True):
     transcript_path: str | None = None
     error: Any = None
     last_assistant_message: str | None = None
-    prompt_response: str | None = None
     source: str = ""
     reason: str = ""
     trigger: str = ""
     tool_name: str = ""
     tool_input: msgspec.Raw = msgspec.Raw(b"")
-    mcp_context: dict[str, Any] | None = None  # Gemini: the MCP server of a tool
     notification_type: str = ""
     message: str = ""
-    details: msgspec.Raw = msgspec.Raw(b"")  # Gemini: the details of a notification
     agent_id: str = ""
     maestro_test: str = ""  # set in a self-test: the event belongs to no agent and has no effects
 
@@ -151,35 +152,50 @@ class RecordContent(msgspec.Struct, frozen=True):
     text: str = ""  # contains every prompt that has entered the conversation
 
 
-class HookDialect(Protocol):
-    """The hook dialect of a program."""
+class HookDialect:
+    """The base class of a tool's hook dialect: the tool's events, and the translation of events and replies."""
 
     tool: str
+    payload_type: type[HookPayload] = HookPayload
     # The events to connect, with the seconds that the program waits for each hook.
     events: Mapping[str, int]
     # The event of a permission request: its hook waits until the person answers.
-    permission_event: str
+    permission_event = ""
+    # The permission hook fires before each tool call, and the program takes a hook that cannot run for consent.
+    gates_tool_calls = False
+    # The protocol reports these events already. With hooks too, a permission would be asked twice.
+    events_of_protocol: frozenset[str] = frozenset()
+    takes_http_hooks = False
+    events_by_command_only: frozenset[str] = frozenset()  # events that the program does not send over HTTP
+    timeout_units_per_second = 1  # the unit of timeouts in the program's settings
+    hook_fields: Mapping[str, str] = MappingProxyType({})  # more fields of each hook in the program's settings
 
     def own_folder(self, environment: Mapping[str, str]) -> str:
         """Return the folder in which the program keeps its settings and its records of conversations."""
+        raise NotImplementedError
 
     def read_event(self, event: str, payload: HookPayload) -> HookEvent | None:
         """Return the event in its common form, or None if the event has no effect."""
+        raise NotImplementedError
 
     def read_record(self, piece: bytes) -> RecordContent:
         """Return usage and text of a piece of the program's record file."""
+        return RecordContent()
 
     def encode_reply(self, event: str, reply: HookReply) -> dict[str, Any] | None:
         """Return a reply in the program's format, or None for an empty answer."""
+        return encode_permission_reply(event, reply)
 
 
-_decode_payload = msgspec.json.Decoder(HookPayload).decode
+@cache
+def _payload_decoder(payload_type: type[HookPayload]) -> msgspec.json.Decoder[HookPayload]:
+    return msgspec.json.Decoder(payload_type)
 
 
-def decode_payload(raw: bytes) -> HookPayload:
-    """Return a payload, or raise msgspec.DecodeError."""
+def decode_payload(raw: bytes, payload_type: type[HookPayload] = HookPayload) -> HookPayload:
+    """Return a payload of a dialect's type, or raise msgspec.DecodeError."""
     try:
-        return _decode_payload(raw)
+        return _payload_decoder(payload_type).decode(raw)
     except (UnicodeDecodeError, RecursionError) as error:  # broken UTF-8, or nested too deep
         raise msgspec.DecodeError(str(error)) from None
 
@@ -231,5 +247,28 @@ def describe_details(name: str, raw: bytes) -> str:
 
 
 def context_answer(event: str, text: str) -> dict[str, Any]:
-    """Return a text for the model, in the format of all three programs."""
+    """Return a text for the model, in the format that all programs with hooks share."""
     return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
+
+
+def encode_permission_reply(event: str, reply: HookReply) -> dict[str, Any] | None:
+    """Return a reply in the format of Claude Code, which other programs share. A reply to a question has no shared
+    format."""
+    match reply.kind:
+        case ReplyKind.CONTEXT:
+            return context_answer(event, reply.text)
+        case ReplyKind.REFUSE:
+            refusal = {"permissionDecision": "deny", "permissionDecisionReason": reply.text}
+            return {"hookSpecificOutput": {"hookEventName": event, **refusal}}
+        case ReplyKind.GO_ON:
+            return {"decision": "block", "reason": reply.text}
+        case ReplyKind.ALLOW:
+            return permission_decision(event, {"behavior": "allow"})
+        case ReplyKind.DENY:
+            return permission_decision(event, {"behavior": "deny", "message": reply.text})
+    return None
+
+
+def permission_decision(event: str, decision: dict[str, Any]) -> dict[str, Any]:
+    """Return the decision about a permission request, in the same shared format."""
+    return {"hookSpecificOutput": {"hookEventName": event, "decision": decision}}

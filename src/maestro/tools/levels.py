@@ -1,10 +1,9 @@
-"""Model tiers and permission levels of each tool: from the package's data file and the user's overrides."""
+"""Model tiers and permission levels: the levels of a tool's descriptor, with the user's overrides in `tools.toml`."""
 
 from __future__ import annotations
 
 import tomllib
-from functools import cache
-from importlib import resources
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -18,10 +17,10 @@ FILE_NAME = "tools.toml"
 class ToolLevels(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The model tiers and permission levels of a tool."""
 
-    program: str
-    model: str = ""
-    models: dict[str, str] = {}
-    permissions: dict[Permission, list[str]]
+    program: str = ""  # the name or path of the program
+    model: str = ""  # the default model; empty: the model of the program's own settings
+    models: dict[str, str] = {}  # the model of each tier
+    permissions: dict[Permission, list[str]] = {}  # the meaning of each level, in the terms of the program
 
     def model_for(self, wanted: str | None) -> str | None:
         """Return the model for a tier, or the given name unchanged. None leaves the choice to the program."""
@@ -37,27 +36,21 @@ class _Overrides(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     permissions: dict[Permission, list[str]] = {}
 
 
-def read_levels(tool: str, home: Path | None) -> ToolLevels:
-    """Return a tool's levels, with the overrides of the data directory."""
-    packaged = _packaged_levels()[tool]
-    overrides = _read_overrides(home).get(tool) if home is not None else None
+def read_levels(tool: str, home: Path | None, packaged: Mapping[str, ToolLevels]) -> ToolLevels:
+    """Return a tool's levels, with the overrides of the data directory. `packaged` holds the levels of all tools."""
+    levels = packaged[tool]
+    overrides = _read_overrides(home, packaged).get(tool) if home is not None else None
     if overrides is None:
-        return packaged
+        return levels
     return ToolLevels(
-        program=overrides.program if overrides.program is not None else packaged.program,
-        model=overrides.model if overrides.model is not None else packaged.model,
-        models=packaged.models | overrides.models,
-        permissions=packaged.permissions | overrides.permissions,
+        program=overrides.program if overrides.program is not None else levels.program,
+        model=overrides.model if overrides.model is not None else levels.model,
+        models=levels.models | overrides.models,
+        permissions=levels.permissions | overrides.permissions,
     )
 
 
-@cache
-def _packaged_levels() -> dict[str, ToolLevels]:
-    text = resources.files(__package__).joinpath(FILE_NAME).read_text(encoding="utf-8")
-    return msgspec.convert(tomllib.loads(text), dict[str, ToolLevels])
-
-
-def _read_overrides(home: Path) -> dict[str, _Overrides]:
+def _read_overrides(home: Path, packaged: Mapping[str, ToolLevels]) -> dict[str, _Overrides]:
     file = home / FILE_NAME
     try:
         overrides = msgspec.convert(tomllib.loads(file.read_text(encoding="utf-8")), dict[str, _Overrides])
@@ -65,9 +58,9 @@ def _read_overrides(home: Path) -> dict[str, _Overrides]:
         return {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         raise errors.Invalid(f"{file} cannot be used: {error}.", hint="Correct the file, or move it away.") from error
-    unknown = sorted(set(overrides) - set(_packaged_levels()))
+    unknown = sorted(set(overrides) - set(packaged))
     if unknown:
         raise errors.Invalid(
-            f"{file} names the unknown tool {unknown[0]!r}.", hint=f"Known tools: {', '.join(_packaged_levels())}."
+            f"{file} names the unknown tool {unknown[0]!r}.", hint=f"Known tools: {', '.join(packaged)}."
         )
     return overrides

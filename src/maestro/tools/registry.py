@@ -1,35 +1,58 @@
-"""All tools by name."""
+"""All tools by name, from the descriptors in their folders (`folders.py` lists the folders).
+
+Enums, help and documentation derive from this module. No module in a tool's folder imports it.
+"""
 
 from __future__ import annotations
 
+import enum
+from pathlib import Path
+
 from maestro.core import errors
 from maestro.domain.conversations import DriverKind
-from maestro.tools.base import AgentTool, ModelWait
-from maestro.tools.claude.launch import ClaudeTool
-from maestro.tools.codex.launch import CodexTool
-from maestro.tools.command import CommandTool
-from maestro.tools.gemini.launch import GeminiTool
+from maestro.tools import levels
+from maestro.tools.base import ModelWait
+from maestro.tools.connect_support import ConnectSupport
+from maestro.tools.descriptor import ToolDescriptor
+from maestro.tools.folders import load_parts
+from maestro.tools.hook_dialect import HookDialect
 
-TOOLS: dict[str, AgentTool] = {
-    agent.name: agent for agent in (ClaudeTool(), CodexTool(), GeminiTool(), CommandTool())
-}
+TOOLS: dict[str, ToolDescriptor] = {tool.name: tool for tool in load_parts("descriptor", "DESCRIPTOR")}
+DIALECTS: dict[str, HookDialect] = {name: tool.hooks for name, tool in TOOLS.items() if tool.hooks}
+CONNECTABLE: dict[str, ConnectSupport] = {name: tool.connect for name, tool in TOOLS.items() if tool.connect}
+LEVELS: dict[str, levels.ToolLevels] = {name: tool.levels for name, tool in TOOLS.items() if tool.levels}
+SETTINGS_FOLDERS = frozenset(tool.settings_folder for tool in TOOLS.values() if tool.settings_folder)
 
 
-def find_tool(name: str) -> AgentTool:
+class Tool(enum.StrEnum):
+    """The name of a tool."""
+
+    vars().update((name.upper(), name) for name in TOOLS)
+
+
+TOOL_ALIASES = {alias: Tool(tool.name) for tool in TOOLS.values() for alias in tool.aliases}
+
+
+def find_tool(name: str) -> ToolDescriptor:
     """Return a tool by its name or an alias."""
-    for agent in TOOLS.values():
-        if name == agent.name or name in agent.aliases:
-            return agent
+    for tool in TOOLS.values():
+        if name == tool.name or name in tool.aliases:
+            return tool
     raise errors.NotFound(f"The agent tool {name!r} does not exist.", hint=f"Known tools: {', '.join(TOOLS)}.")
 
 
-def drivers_deaf_at_work(tool: str | None) -> tuple[DriverKind, ...]:
+def drivers_unreachable_during_turn(name: str | None) -> tuple[DriverKind, ...]:
     """Return the drivers with which no message reaches a tool's model during a turn."""
-    agent = TOOLS.get(tool or "")
-    return agent.abilities.deaf_at_work if agent is not None else ()
+    tool = TOOLS.get(name or "")
+    return tool.abilities.unreachable_during_turn if tool is not None else ()
 
 
-def find_model_wait(tool: str, driver: DriverKind) -> ModelWait | None:
+def find_model_wait(name: str, driver: DriverKind) -> ModelWait | None:
     """Return how a tool's model waits for mail, or None if its program takes messages."""
-    agent = TOOLS.get(tool)
-    return agent.model_wait if agent is not None and driver is DriverKind.TERMINAL else None
+    tool = TOOLS.get(name)
+    return tool.model_wait if tool is not None and driver is DriverKind.TERMINAL else None
+
+
+def read_levels(name: str, home: Path | None) -> levels.ToolLevels:
+    """Return a tool's levels, with the user's overrides in the data directory. Some tools have no levels."""
+    return levels.read_levels(name, home, LEVELS) if name in LEVELS else levels.ToolLevels()

@@ -1,9 +1,9 @@
 """The interface of every tracker, in plain values. A call may take long or fail, so mail never waits for a call.
 
 TrackerFault
-├── Unreachable      the tracker gives no usable answer: missing, too slow, broken, not understood
-├── Refused          the tracker refuses the change
-└── Taken            another user has claimed the issue
+├── TrackerUnreachable   the tracker gives no usable answer: missing, too slow, broken, not understood
+├── TrackerRefused       the tracker refuses the change
+└── IssueTaken           another user has claimed the issue
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Protocol
 
 import msgspec
 
-from maestro.domain.tasks import Priority
+from maestro.domain.priorities import Priority
 from maestro.domain.trackers import IssueStanding, TrackerKind
 
 
@@ -88,7 +88,7 @@ class Tracker(Protocol):
         """Return the tracker's version. This call comes first, so that a missing tracker is noticed as missing."""
 
     async def list_issues(self, *, with_closed: bool = False) -> list[TrackerIssue]:
-        """Return all open issues in one call. `closed` includes closed issues; a tracker may always include them."""
+        """Return all open issues in one call; `with_closed` adds closed issues. A tracker may always include them."""
 
     async def read_issues(self, refs: Sequence[str]) -> list[IssueWithComments]:
         """Return some issues with their comments in one call. Missing issues are left out."""
@@ -98,7 +98,7 @@ class Tracker(Protocol):
     async def add_comment(self, ref: str, text: str, *, actor: str) -> None: ...
 
     async def claim_issue(self, ref: str, *, actor: str) -> TrackerIssue:
-        """Claim the issue. Raise `Taken` if another user has claimed it first."""
+        """Claim the issue. Raise `IssueTaken` if another user has claimed it first."""
 
     async def release_issue(self, ref: str, *, actor: str) -> TrackerIssue:
         """Reopen the issue and remove its assignee."""

@@ -26,6 +26,12 @@ def pack_frame(kind: bytes, payload: bytes = b"") -> bytes:
     return kind + len(payload).to_bytes(4, "big") + payload
 
 
+def pack_request(fields: list[bytes], arguments: list[bytes]) -> bytes:
+    """Return the payload of REQUEST. `fields`: client, version, terminals, columns, directory, then the variables."""
+    head = b"\0".join([PROTOCOL.encode(), *fields])
+    return head + b"\0\0" + b"".join(argument + b"\0" for argument in arguments)
+
+
 def pack_frames(kind: bytes, data: bytes) -> bytes:
     """Return as many frames as `data` needs."""
     if len(data) <= PAYLOAD_BYTES_MAX:

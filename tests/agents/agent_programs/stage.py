@@ -133,7 +133,7 @@ class Stage:
 
     def folder(self, session: str) -> Path:
         """Its runner's."""
-        return self.live.home / "runs" / session
+        return self.live.home / "sessions" / session
 
     def until(self, look: Callable[[], T | None], what: str = "") -> T:
         """Once it is so."""
@@ -157,7 +157,7 @@ class Stage:
 
     def evidence(self) -> str:
         told = [str(one) for one in self.get("/api/sessions")["sessions"]]
-        for folder in (self.live.home / "runs").iterdir():
+        for folder in (self.live.home / "sessions").iterdir():
             for name in ("conversation.jsonl", "runner.log"):
                 if (folder / name).exists():
                     told.append(f"--- {name}\n{(folder / name).read_text(errors='replace')[-6000:]}")

@@ -96,7 +96,7 @@ class Watching:
                 return f"{data['name']} is started by {parent}, to {data['mode']}"
             case "mail.delivered" | "mail.read" if subject in self._mail:
                 how = "delivered to" if kind == "mail.delivered" else "read by"
-                return f"“{self._mail[subject]}” is {how} {self._names.get(data['box'], '?')} (via {data['via']})"
+                return f"“{self._mail[subject]}” is {how} {self._names.get(data['mailbox'], '?')} (via {data['via']})"
             case "ask.opened":
                 return f"{self._names[data['session']]} asks for a permission, and waits"
             case "gate.failed" | "gate.passed":

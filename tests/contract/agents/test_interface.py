@@ -1,4 +1,4 @@
-"""What every agent of `agents/` holds to, whichever program is behind it. Nothing is started."""
+"""Tests of the contract of every tool in `tools/`. No program is started."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ import pytest
 from maestro.core import errors
 from maestro.domain.conversations import DriverKind, StateReporter
 from maestro.domain.manifests import AgentReach
-from maestro.domain.members import Permission, Tool
+from maestro.domain.members import Permission
 from maestro.runner.conversation import PipeConversation
 from maestro.tools import levels, placeholders, registry
-from maestro.tools.base import AgentTool, Launch, LaunchRequest, clear_environment
+from maestro.tools.base import Launch, LaunchRequest
+from maestro.tools.descriptor import ToolDescriptor
+from maestro.tools.registry import Tool
 
 TOKEN = "mst_a-secret"
 ENVIRONMENT = {"PATH": "/bin", "HOME": "/home/dana", "MAESTRO_TOKEN": TOKEN, "MAESTRO_SESSION_ID": "ses_1"}
@@ -30,7 +32,7 @@ def way(request: pytest.FixtureRequest) -> tuple[str, DriverKind]:
 
 
 @pytest.fixture
-def agent(way: tuple[str, DriverKind]) -> AgentTool:
+def agent(way: tuple[str, DriverKind]) -> ToolDescriptor:
     return registry.TOOLS[way[0]]
 
 
@@ -39,13 +41,13 @@ def driver(way: tuple[str, DriverKind]) -> DriverKind:
     return way[1]
 
 
-def launched(agent: AgentTool, folder: Path, driver: DriverKind, **fields: Any) -> Launch:
+def launched(agent: ToolDescriptor, folder: Path, driver: DriverKind, **fields: Any) -> Launch:
     start = LaunchRequest(
         session_id="ses_1",
         system_prompt="You are a worker.",
         directory="/work",
         driver=driver,
-        home=folder,
+        levels=registry.read_levels(agent.name, folder),
         folder=str(folder),
         mcp_command=["maestro", "mcp"],
         hook_command=["maestro", "hook"],
@@ -58,29 +60,31 @@ def written_in(folder: Path) -> str:
     return "".join(path.read_text() for path in sorted(folder.rglob("*")) if path.is_file())
 
 
-def test_every_tool_that_a_member_can_prefer_is_there() -> None:
+def test_every_tool_of_a_member_is_registered() -> None:
     assert set(registry.TOOLS) == {tool.value for tool in Tool}
     assert registry.find_tool("claude-code").name == "claude"
     with pytest.raises(errors.NotFound):
         registry.find_tool("nobody")
 
 
-def test_it_gets_the_environment_and_its_words(agent: AgentTool, driver: DriverKind, tmp_path: Path) -> None:
+def test_the_program_gets_its_environment_and_arguments(
+    agent: ToolDescriptor, driver: DriverKind, tmp_path: Path
+) -> None:
     launch = launched(agent, tmp_path, driver)
     assert launch.environment.items() >= ENVIRONMENT.items()
     assert "true" in launch.arguments
 
 
 @pytest.mark.parametrize("permission", list(Permission))
-def test_no_secret_is_on_its_command_line_or_in_a_file(
-    agent: AgentTool, driver: DriverKind, permission: Permission, tmp_path: Path
+def test_no_secret_is_in_the_arguments_or_in_a_file(
+    agent: ToolDescriptor, driver: DriverKind, permission: Permission, tmp_path: Path
 ) -> None:
     launch = launched(agent, tmp_path, driver, permission=permission)
     assert TOKEN not in json.dumps(launch.arguments)
     assert TOKEN not in written_in(tmp_path)
 
 
-def test_it_is_spoken_with_as_it_says(agent: AgentTool, driver: DriverKind, tmp_path: Path) -> None:
+def test_the_launch_has_the_channel_of_its_driver(agent: ToolDescriptor, driver: DriverKind, tmp_path: Path) -> None:
     launch = launched(agent, tmp_path, driver)
     teller = agent.abilities.drivers[driver]
     assert (launch.conversation is not None) == (teller is StateReporter.RUNNER)
@@ -89,90 +93,69 @@ def test_it_is_spoken_with_as_it_says(agent: AgentTool, driver: DriverKind, tmp_
     assert agent.abilities.confirms_prompts == (teller is not StateReporter.NONE)
 
 
-def test_a_terminal_is_there_where_it_says_so(agent: AgentTool, driver: DriverKind, tmp_path: Path) -> None:
+def test_a_terminal_driver_has_a_terminal(agent: ToolDescriptor, driver: DriverKind, tmp_path: Path) -> None:
     launch = launched(agent, tmp_path, driver)
     assert (launch.terminal or bool(launch.terminal_client)) == (driver is DriverKind.TERMINAL)
     assert bool(launch.socket_path) == bool(launch.terminal_client)
-    if launch.terminal_client:  # it joins what the other speaks
+    if launch.terminal_client:  # the second program joins the conversation
         told = " ".join(launch.terminal_client)
         assert launch.socket_path in told and launch.socket_path in " ".join(launch.arguments)
         assert placeholders.CONVERSATION_PLACEHOLDER in told and TOKEN not in told
 
 
-def test_the_runner_can_hold_its_conversation(
-    agent: AgentTool, driver: DriverKind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_the_runner_can_start_the_conversation(
+    agent: ToolDescriptor, driver: DriverKind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     launch = launched(agent, tmp_path, driver, resumes="an earlier one")
     if launch.conversation is None:
-        pytest.skip("it has none")
+        pytest.skip("the driver has no conversation")
     monkeypatch.chdir(tmp_path)
     wrote: list[bytes] = []
     talk = PipeConversation(_Order(launch), _Reports(), show=lambda data: None, write=wrote.append)  # type: ignore[arg-type]
     talk.begin_conversation()
     talk.close()
     lines = [json.loads(line) for line in b"".join(wrote).splitlines()]
-    assert lines, "nothing is said"
+    assert lines, "the conversation sends no message"
     assert TOKEN.encode() not in (tmp_path / "conversation.jsonl").read_bytes()
 
 
-def test_its_prompts_reach_it(agent: AgentTool, driver: DriverKind, tmp_path: Path) -> None:
+def test_the_prompts_reach_the_program(agent: ToolDescriptor, driver: DriverKind, tmp_path: Path) -> None:
     if agent.abilities.drivers[driver] is StateReporter.NONE:
-        pytest.skip("it finds them in files that its environment names")
+        pytest.skip("the environment names the files of the prompts")
     launch = launched(agent, tmp_path, driver)
     told = json.dumps([launch.opening, launch.arguments]) + written_in(tmp_path)
     assert "You are a worker." in told
     assert "Write the parser." in told
 
 
-def test_a_long_prompt_comes_as_a_file(agent: AgentTool, driver: DriverKind, tmp_path: Path) -> None:
+def test_a_long_prompt_is_no_argument(agent: ToolDescriptor, driver: DriverKind, tmp_path: Path) -> None:
     if agent.abilities.drivers[driver] is StateReporter.NONE:
-        pytest.skip("it finds them in files that its environment names")
+        pytest.skip("the environment names the files of the prompts")
     launch = launched(agent, tmp_path, driver, task_prompt="Write it. " * 20_000)
-    assert max(map(len, launch.arguments)) < 128 * 1024, "the system takes no such word"
+    assert max(map(len, launch.arguments)) < 128 * 1024, "the operating system takes no longer argument"
     assert any("Write it. " * 20_000 in text for text in (json.dumps(launch.opening), written_in(tmp_path)))
 
 
-def test_skills_come_as_files_where_it_takes_them(agent: AgentTool, driver: DriverKind, tmp_path: Path) -> None:
+def test_skills_are_files_if_the_tool_takes_skills(agent: ToolDescriptor, driver: DriverKind, tmp_path: Path) -> None:
     skill, own = tmp_path / "elsewhere" / "sql", tmp_path / "own"
     skill.mkdir(parents=True)
     own.mkdir()
     (skill / "SKILL.md").write_text("About queries.")
-    for _ in range(2):  # also when it is started again
+    for _ in range(2):  # a second start finds the files of the first
         launch = launched(agent, own, driver, skills=[str(skill)])
         found = [place.parent for place in own.glob("*/*/sql/SKILL.md") if place.read_text() == "About queries."]
-        assert len(found) == agent.abilities.takes_skills
+        assert len(found) == agent.abilities.loads_skills
         told = json.dumps([launch.arguments, launch.opening])
         assert all(str(place.parents[1]) in told for place in found)
 
 
-def test_a_tier_means_a_model_and_a_user_may_say_which(tmp_path: Path) -> None:
-    (tmp_path / levels.FILE_NAME).write_text('[claude.models]\nbest = "their-own"\n[codex]\nprogram = "/opt/codex"\n')
-    assert levels.read_levels("claude", tmp_path).model_for("best") == "their-own"
-    assert levels.read_levels("claude", tmp_path).model_for("fast") == "haiku"
-    assert levels.read_levels("claude", tmp_path).model_for("a-full-name") == "a-full-name"
-    assert levels.read_levels("claude", tmp_path).model_for(None) is None
+def test_the_program_of_the_user_s_file_is_launched(tmp_path: Path) -> None:
+    (tmp_path / levels.FILE_NAME).write_text('[codex]\nprogram = "/opt/codex"\n')
     assert launched(registry.find_tool("codex"), tmp_path, DriverKind.PROTOCOL).arguments[0] == "/opt/codex"
 
 
-@pytest.mark.parametrize(
-    "text", ["[claude", "[nobody]\n", "[claude]\nprogramme = 1\n", "[claude.permissions]\nall = []\n"]
-)
-def test_what_is_wrong_in_the_users_file_is_said(text: str, tmp_path: Path) -> None:
-    (tmp_path / levels.FILE_NAME).write_text(text)
-    with pytest.raises(errors.Invalid, match=levels.FILE_NAME):
-        levels.read_levels("claude", tmp_path)
-
-
-def test_a_sandbox_leaves_codex_its_mcp_servers() -> None:
+def test_codex_reaches_maestro_over_mcp_at_every_level() -> None:
     assert {registry.find_tool("codex").reach_with(level) for level in Permission} == {AgentReach.MCP}
-
-
-def test_nothing_of_another_agents_run_is_passed_on() -> None:
-    found = clear_environment(
-        {"CLAUDECODE": "1", "CLAUDE_CODE_X": "1", "GEMINI_CLI": "1", "CLAUDE_CONFIG_DIR": "a", "CODEX_HOME": "b"}
-        | {"GEMINI_CLI_HOME": "c", "ANTHROPIC_API_KEY": "k", "MAESTRO_TOKEN": "t", "HOME": "h"}
-    )
-    assert set(found) == {"CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "ANTHROPIC_API_KEY", "HOME"}
 
 
 class _Order:

@@ -13,11 +13,16 @@ from agent_programs import installed
 from agent_programs.stage import Stage, stage
 from scripted_model import Say, ScriptedModel
 
+from maestro.domain.members import COMMAND_TOOL
+from maestro.tools import registry
+
 _REAL = ("claude", "codex", "gemini")
+# Other tools are on the PATH already: test_new_tool.py runs this module with one more tool.
+_OTHERS = [tool for tool in registry.TOOLS if tool not in (*_REAL, COMMAND_TOOL)]
 _PLAIN = ["sh", "-c", "echo Hello.; while read line; do echo heard: $line; done"]
 
 
-@pytest.fixture(params=["command", *(pytest.param(tool, marks=pytest.mark.agents) for tool in _REAL)])
+@pytest.fixture(params=[COMMAND_TOOL, *_OTHERS, *(pytest.param(tool, marks=pytest.mark.agents) for tool in _REAL)])
 def on(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Stage]:
     if request.param in _REAL and not installed.FOLDER.is_dir():
         pytest.skip("the programs are not installed: make test-agents")
@@ -29,7 +34,7 @@ def on(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Stage]:
 def worker(on: Stage) -> str:
     """One that has said hello."""
     on.model.script(on.tool, Say("Hello."), Say("heard: you"), Say("Yes."))
-    wanted: dict[str, Any] = {"tool": None, "words": _PLAIN} if on.tool == "command" else {"permission": "full"}
+    wanted: dict[str, Any] = {"tool": None, "arguments": _PLAIN} if on.tool == "command" else {"permission": "full"}
     session = on.spawn(**wanted)
     on.until(lambda: "Hello." in on.logs(session), "its first words")
     if on.tool != "command":

@@ -1,4 +1,4 @@
-"""Every store there is, with two projects in it, and short ways to put mail and sessions there."""
+"""Every store, with two projects, and fixtures that insert messages, sessions and spawns."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ import pytest
 
 from maestro.core import ids
 from maestro.domain.documents import StoredContent
+from maestro.domain.members import Permission
 from maestro.domain.messages import MessageType, Sender, SenderKind
+from maestro.domain.priorities import Priority
 from maestro.domain.projects import Project
 from maestro.domain.sessions import Session
-from maestro.domain.tasks import Priority
+from maestro.domain.spawns import Spawn
 from maestro.store.base import Store, Tx
-from maestro.store.repositories.mail import NewMessage
 from maestro.store.sqlite import SqliteStore
 from maestro.testing.clock import FakeClock
-from maestro.testing.factories import make_session
+from maestro.testing.factories import make_message, make_session
 
 AT = FakeClock().now()
 PROJECTS = [
@@ -37,13 +38,14 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock
 
 @pytest.fixture
 def send(store: Store) -> Callable[..., Awaitable[int]]:
-    """Puts a message into boxes, and gives its place."""
+    """Insert a message with deliveries; return its sequence number."""
 
     async def put(
-        *boxes: str,
+        *mailboxes: str,
         subject: str = "s",
         body: str = "b",
         sender: str = "ses_sender",
+        sender_kind: SenderKind = SenderKind.SESSION,
         priority: Priority = Priority.NORMAL,
         type: MessageType = MessageType.DIRECTIVE,
         thread_id: str | None = None,
@@ -52,30 +54,24 @@ def send(store: Store) -> Callable[..., Awaitable[int]]:
     ) -> int:
         def work(tx: Tx) -> int:
             message_id = ids.new_id("msg", tx.at)
-            data = body.encode()
-            seq = tx.mail.insert(
-                NewMessage(
-                    id=message_id,
-                    thread_id=thread_id or message_id,
-                    parent_id=None,
-                    project_id=project_id,
-                    type=type,
-                    priority=priority,
-                    subject=subject,
-                    body=StoredContent(data, None, len(data), ""),
-                    preview="",
-                    task_id=task_id,
-                    sender=Sender(SenderKind.SESSION, sender, sender, None, "dana", "vc"),
-                    to=list(boxes),
-                    scope=None,
-                    hops=0,
-                    attachments=0,
-                    created_at=tx.at,
-                )
+            message = make_message(
+                id=message_id,
+                seq=tx.mail.next_seq(),
+                thread_id=thread_id or message_id,
+                type=type,
+                priority=priority,
+                subject=subject,
+                body=body,
+                task_id=task_id,
+                sender=Sender(sender_kind, sender, sender, None, "dana", "vc"),
+                to=list(mailboxes),
+                created_at=tx.at,
             )
-            for box in boxes:
-                tx.deliveries.insert(box, seq, priority=priority, type=type, project_id=project_id, reason=None)
-            return seq
+            tx.mail.insert(message, StoredContent(body.encode(), None, len(body.encode()), ""), project_id=project_id)
+            for mailbox in mailboxes:
+                values = {"priority": priority, "type": type, "project_id": project_id, "reason": None}
+                tx.deliveries.insert(mailbox, message.seq, **values)
+            return int(message.seq)
 
         return await store.write(work)
 
@@ -84,7 +80,7 @@ def send(store: Store) -> Callable[..., Awaitable[int]]:
 
 @pytest.fixture
 def enter(store: Store, clock: FakeClock) -> Callable[..., Awaitable[Session]]:
-    """Puts a session there; each a moment after the one before."""
+    """Insert a session. Each session is created a moment after the session before."""
 
     async def put(name: str, *, member_id: str | None = None, **fields: Any) -> Session:
         clock.advance(0.01)
@@ -94,5 +90,36 @@ def enter(store: Store, clock: FakeClock) -> Callable[..., Awaitable[Session]]:
         token = f"hash of {session.id}"
         await store.write(lambda tx: tx.sessions.insert(session, token_hash=token, member_id=member_id))
         return session
+
+    return put
+
+
+@pytest.fixture
+def launch(store: Store, clock: FakeClock) -> Callable[..., Awaitable[Spawn]]:
+    """Insert the spawn of a session. Each spawn is created a moment after the spawn before."""
+
+    async def put(session: Session, *, manifest: bytes = b"{}", **fields: Any) -> Spawn:
+        clock.advance(0.01)
+        values: dict[str, Any] = {
+            "session_id": session.id,
+            "tool": "claude",
+            "arguments": ["--verbose", "a,b"],
+            "model": "m-1",
+            "permission": Permission.EDIT,
+            "strategy": "simple",
+            "template": "worker",
+            "directory": "/src/vc",
+            "run_id": None,
+            "runner_pid": None,
+            "runner_started": None,
+            "exit_code": None,
+            "exit_signal": None,
+            "tail": None,
+            "created_at": clock.now(),
+            "ended_at": None,
+        }
+        spawn = Spawn(**(values | fields))
+        await store.write(lambda tx: tx.spawns.insert(spawn, manifest=manifest))
+        return spawn
 
     return put

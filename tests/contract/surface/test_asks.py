@@ -55,7 +55,7 @@ async def test_waiting_for_an_answer(surface: Surface) -> None:
     assert (await waits)["answer"] == "Use 8081."
     with pytest.raises(errors.TimedOut) as refused:
         await surface.call(asks.CREATE, by="w", title="And the host?", wait=True, timeout=50)
-    assert refused.value.data["id"].startswith("req_")
+    assert refused.value.data["id"].startswith("ask_")
 
 
 async def test_a_query_by_mail_is_a_question_and_the_reply_its_answer(surface: Surface) -> None:
@@ -91,4 +91,4 @@ async def test_a_session_sees_its_own_projects_and_only_sessions_ask(surface: Su
     with pytest.raises(errors.NotPermitted):
         await surface.call(asks.CREATE, title="Mine?")
     with pytest.raises(errors.NotFound):
-        await surface.call(asks.ANSWER, id="req_none", answer="x")
+        await surface.call(asks.ANSWER, id="ask_none", answer="x")

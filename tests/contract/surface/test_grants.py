@@ -16,16 +16,16 @@ async def test_a_program_or_a_level_above_the_grant_is_refused(surface: Surface)
     await surface.join("boss", mode="coordinate")
     made = await surface.call(tasks.CREATE, by="boss", title="Parser")
     for fields in (
-        {"words": ["true"]},
+        {"arguments": ["true"]},
         {"tool": "command"},
-        {"tool": "claude", "words": ["--debug"]},
+        {"tool": "claude", "arguments": ["--debug"]},
         {"tool": "claude", "permission": "full"},
         {"tool": "claude", "allow": ["shell:*"]},
     ):
         with pytest.raises(errors.NotPermitted) as refused:
             await surface.call(spawning.SPAWN, by="boss", dry_run=True, **fields)
         assert "has the grant edit" in str(refused.value) and "maestro session grant" in refused.value.hint
-    for fields in ({"words": ["true"]}, {"tool": "command"}, {"tool": "claude", "allow": ["shell:*"]}):
+    for fields in ({"arguments": ["true"]}, {"tool": "command"}, {"tool": "claude", "allow": ["shell:*"]}):
         with pytest.raises(errors.NotPermitted):
             await surface.call(runs.START, by="boss", task=made["id"], detach=True, **fields)
     assert (await surface.call(runs.LIST, by="boss"))["runs"] == []
@@ -44,5 +44,5 @@ async def test_the_person_sets_a_grant_and_the_next_call_knows_it(surface: Surfa
     with pytest.raises(errors.NotPermitted):
         await surface.call(sessions.GRANT, by="boss", id=boss["id"], grant="full")
     assert (await surface.call(sessions.GRANT, id=boss["id"], grant="full"))["grant"] == "full"
-    shown = await surface.call(spawning.SPAWN, by="boss", words=["true"], dry_run=True)
+    shown = await surface.call(spawning.SPAWN, by="boss", arguments=["true"], dry_run=True)
     assert shown["tool"] == "command"

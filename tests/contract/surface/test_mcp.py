@@ -16,7 +16,7 @@ import pytest
 from ways.mcp import LEFT, OFFERED
 
 from maestro.operations.registry import REGISTRY
-from maestro.surfaces.mcp import resources, tools
+from maestro.surfaces.mcp.tools import resources, tool_list
 from maestro.testing.live import LiveServer
 from maestro.testing.mcp import LEGACY, MODERN, connected_client, text_of
 
@@ -105,7 +105,7 @@ def test_what_is_no_tool_is_left_to_the_command_on_purpose() -> None:
 async def test_the_lists_are_those_of_the_role(teams: Teams) -> None:
     async with teams() as team:
         names = {who: [tool.name for tool in (await one.list_tools()).tools] for who, one in team.clients.items()}
-        assert names["boss"] == [tool.name for tool in tools.ALL_TOOLS]
+        assert names["boss"] == [tool.name for tool in tool_list.ALL_TOOLS]
         assert set(names["boss"]) - set(names["w"]) == {"spawn", "run", "worktrees"}
         with pytest.raises(Exception, match="Unknown tool: spawn"):
             await team.clients["w"].call_tool("spawn", {})
@@ -134,11 +134,11 @@ async def test_every_tool_and_every_action(teams: Teams) -> None:
         assert "dana" in await call("w", "members", action="show", id="dana")
         assert "core" in await call("w", "members", action="teams")
         assert "core" in await call("w", "members", action="team", id="core")
-        told = {"member": "dana", "message": "Go.", "words": ["true"]}
+        told = {"member": "dana", "message": "Go.", "arguments": ["true"]}
         assert "Go." in await call("boss", "spawn", task=[f"{ref}2"], dry_run=True, **told)
         await about_runs(team)
         await about_issues(team)
-        offered = {(tool.name, use.action) for tool in tools.ALL_TOOLS for use in tool.uses}
+        offered = {(tool.name, use.action) for tool in tool_list.ALL_TOOLS for use in tool.uses}
         assert team.called == offered
 
 
@@ -219,7 +219,7 @@ async def about_asks(team: Team) -> None:
     other = (await team.call("w", "ask", title="And now?")).split()[0]
     assert "withdrawn" in await team.call("w", "ask", withdraw=other)
     late = await team.call("w", "ask", title="Hello?", wait=True, timeout=0.2)
-    assert "No answer within 0.2 s." in late and 'wait(ask="req_' in late
+    assert "No answer within 0.2 s." in late and 'wait(ask="ask_' in late
 
 
 async def about_issues(team: Team) -> None:
@@ -242,7 +242,7 @@ async def about_issues(team: Team) -> None:
 async def about_runs(team: Team) -> None:
     call = team.call
     await call("boss", "task_create", title="Alone")
-    begun = await call("boss", "run", action="start", task=f"{team.project}#5", words=["sleep", "9"])
+    begun = await call("boss", "run", action="start", task=f"{team.project}#5", arguments=["sleep", "9"])
     run = next(word for word in begun.split() if word.startswith("run_"))
     assert run in await call("boss", "run", action="list")
     await call("boss", "run", action="stop", id=run)

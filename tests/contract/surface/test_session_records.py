@@ -51,7 +51,7 @@ async def test_one_with_those_around_it_and_why_it_counts_as_what_it_does(surfac
     await surface.call(sessions.HEARTBEAT, by="w", status="idle")
     why = await surface.call(sessions.EXPLAIN, id="w")
     assert why["session"]["status"] == "idle" and why["signals"][0]["source"] == "heartbeat"
-    assert not why["lease_is_over"] and "is alive" in why["verdict"]
+    assert not why["is_lease_expired"] and "is alive" in why["verdict"]
     for operation in (sessions.SHOW, sessions.EXPLAIN):
         with pytest.raises(errors.NotFound):
             await surface.call(operation, id="nobody")

@@ -1,4 +1,4 @@
-"""Every tracker behind the one interface: the built-in one, each generation of the stand-in, a real bd if there is one."""
+"""Every tracker: the built-in tracker, each version of the stand-in of Beads, and a real `bd` if one is installed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from maestro.trackers.builtin import BuiltinTracker
 STANDIN = Path(__file__).parents[2] / "standins" / "bd.py"
 
 
-def beads(generation: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> BeadsTracker:
+def beads_tracker(generation: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> BeadsTracker:
     is_real = generation == REAL
     if not is_real:
         program = put_on_path(tmp_path / "bin", STANDIN)
@@ -39,13 +39,13 @@ async def tracker(
     request: pytest.FixtureRequest, server: Server, vc: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Tracker:
     if request.param == "builtin":
-        return BuiltinTracker(calls(server), "vc")
-    made = beads(request.param, tmp_path, monkeypatch)
-    await made.read_version()
-    return made
+        return BuiltinTracker(operation_caller(server), "vc")
+    beads = beads_tracker(request.param, tmp_path, monkeypatch)
+    await beads.read_version()
+    return beads
 
 
-def calls(server: Server) -> Callable[[Operation, msgspec.Struct, Caller, str], Awaitable[Any]]:
+def operation_caller(server: Server) -> Callable[[Operation, msgspec.Struct, Caller, str], Awaitable[Any]]:
     async def call(operation: Operation, request: msgspec.Struct, caller: Caller, key: str) -> Any:
         return await server.call(operation, request, caller=caller, key=key)
 

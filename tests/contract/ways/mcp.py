@@ -12,8 +12,8 @@ import httpx
 
 from maestro.core import errors
 from maestro.operations.base import Operation
-from maestro.surfaces.mcp import schemas, tools
-from maestro.surfaces.mcp.calls import STRUCTURED
+from maestro.surfaces.mcp.tools import schemas, tool_list
+from maestro.surfaces.mcp.tools.calls import STRUCTURED
 from maestro.testing.live import LiveServer
 from maestro.testing.mcp import connected_client
 from ways.base import is_error, plain, rebuilt
@@ -68,7 +68,7 @@ LEFT = {
     "config.get": _PERSONS,
     "config.set": _PERSONS,
 }
-OFFERED = {use.operation.name: (tool, use) for tool in tools.ALL_TOOLS for use in tool.uses}
+OFFERED = {use.operation.name: (tool, use) for tool in tool_list.ALL_TOOLS for use in tool.uses}
 _TUNING = frozenset({"debounce"})  # how it is done, not what: over MCP that is not the caller's to say
 
 

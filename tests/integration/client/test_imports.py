@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-WIRE = {"maestro.wire", "maestro.wire.exit_codes", "maestro.wire.frames"}
+WIRE = {"maestro.wire", "maestro.wire.frames"}
 OURS = {"_socket", "maestro", "maestro.client", "maestro.client.main"} | WIRE
 LISTING = "print(*sorted(sys.modules), file=sys.stderr)"
 CLIENT = f"""

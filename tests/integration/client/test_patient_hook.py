@@ -6,6 +6,7 @@ import subprocess
 import time
 
 from maestro.tools import hook_settings
+from maestro.tools.gemini.hooks import DIALECT
 
 PATIENT = ("hook", "--patient", "claude", "PermissionRequest")
 PAYLOAD = b'{"tool_name": "Bash", "tool_input": {"command": "' + b"x" * 200_000 + b'"}}'
@@ -121,7 +122,7 @@ def test_an_answer_that_was_cut_off_is_not_passed_on(client):
 
 def test_a_hook_that_is_ended_with_its_program_refuses(client):
     """As gemini runs it: in a shell of the same process group."""
-    (group,) = hook_settings.hooks_in_terminal("gemini", [str(client.program), "hook"])["BeforeTool"]
+    (group,) = hook_settings.hooks_in_terminal(DIALECT, [str(client.program), "hook"])["BeforeTool"]
     line = group["hooks"][0]["command"]
     for number in (signal.SIGTERM, signal.SIGHUP):
         process = subprocess.Popen(

@@ -200,7 +200,7 @@ class Office:
     def receipts(self, message: str) -> dict[str, str]:
         """How far a message is with each recipient."""
         told = self.person.run("mail", "status", message)
-        return {one["box"]: one["status"] for one in told["deliveries"]}
+        return {one["mailbox"]: one["status"] for one in told["deliveries"]}
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""A session that was called lost and speaks again: whatever the order, each of its messages lies in one open box."""
+"""A session that was called lost and speaks again: whatever the order, each of its messages lies in one open mailbox."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from maestro.operations import mail, sessions
 from maestro.operations import mail_shapes as shapes
 from maestro.server.app import Server
 from maestro.services.recovery.lost_sessions import LostSessionJob
-from maestro.services.recovery.undelivered_mail import UnreadMailJob
+from maestro.services.recovery.undelivered_mail import UndeliveredMailJob
 from maestro.store.repositories.deliveries import MessageFilter
 from maestro.testing.clock import FakeClock
 
@@ -34,10 +34,10 @@ class Lost:
     async def speaks(self) -> Caller:
         return await self.server.identify(token=self.token, peer=None)
 
-    async def open_in(self, box: str) -> set[str]:
+    async def open_in(self, mailbox: str) -> set[str]:
         """The subjects that are on offer there, apart from what the server says by itself."""
         found = await self.server.store.read(
-            lambda tx: tx.deliveries.list_offered(box, reader=box, wanted=MessageFilter(), limit=10 * MANY)
+            lambda tx: tx.deliveries.list_offered(mailbox, reader=mailbox, wanted=MessageFilter(), limit=10 * MANY)
         )
         return {message.subject for message in found if message.subject.startswith("m")}
 
@@ -45,7 +45,7 @@ class Lost:
 @pytest.fixture
 async def lost(server: Server, clock: FakeClock, dana: Caller, vc: str) -> Lost:
     await server.background_jobs.close()
-    judging = LostSessionJob(server.store, server.presence, clock=clock)
+    judging = LostSessionJob(server.store, server.parts.identity.presence, clock=clock)
     await judging.run_once()
     made = {}
     for name, mode in (("lead", "coordinate"), ("w", "execute")):
@@ -57,7 +57,7 @@ async def lost(server: Server, clock: FakeClock, dana: Caller, vc: str) -> Lost:
         request = shapes.SendMail(project=vc, to=["w"], subject=f"m{number}", message="")
         await server.call(mail.SEND, request, caller=dana)
     clock.advance(limits.session_lease_without_process_seconds + 1)
-    server.presence.record_sign(made["lead"].id)
+    server.parts.identity.presence.record_sign(made["lead"].id)
     await judging.run_once()
     found = await server.store.read(lambda tx: tx.sessions.get(made["w"].id))
     assert found is not None and found.status is SessionStatus.LOST
@@ -79,7 +79,7 @@ class Between:
 
 @pytest.mark.parametrize("rounds", [0, 1, 2], ids=["before anything went on", "halfway", "after all went on"])
 async def test_it_speaks_between_two_rounds(lost: Lost, rounds: int) -> None:
-    job = UnreadMailJob(lost.server.store)
+    job = UndeliveredMailJob(lost.server.store)
     for _ in range(rounds):
         await job.run_once()
     caller = await lost.speaks()
@@ -95,7 +95,7 @@ async def test_it_speaks_between_two_rounds(lost: Lost, rounds: int) -> None:
 
 async def test_it_speaks_in_the_middle_of_a_round(lost: Lost) -> None:
     """Between the look at who is gone and the sending on of its mail."""
-    job = UnreadMailJob(Between(lost.server, lost.speaks))  # type: ignore[arg-type]
+    job = UndeliveredMailJob(Between(lost.server, lost.speaks))  # type: ignore[arg-type]
     for _ in range(3):
         await job.run_once()
     assert len(await lost.open_in(lost.worker)) == MANY

@@ -11,7 +11,6 @@ import sqlite3
 import subprocess
 import tarfile
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,6 @@ import pytest
 
 from maestro.core import limits
 from maestro.store.layout import BLOBS, DATABASE
-from maestro.store.sqlite.restore import restore_backup
 from maestro.testing.live import LiveServer
 
 PAGE = 4096
@@ -211,14 +209,3 @@ def test_a_backup_checks_constraints_of_rows_too(filled: tuple[LiveServer, Path]
     refused = backup(live, tmp_path / "all.tar")
     live.run_command("down")
     assert refused.returncode == 1 and b"storage_damaged" in refused.stderr, refused
-
-
-def test_two_restores_within_a_second_keep_two_folders(live: LiveServer, tmp_path: Path) -> None:
-    archive, at = tmp_path / "all.tar", datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
-    assert backup(live, archive).returncode == 0
-    live.stop()
-    kept = [restore_backup(live.home, archive, at=at).aside for _ in range(2)]
-    assert [folder.name for folder in kept if folder] == [
-        "before-restore-20260102-030405",
-        "before-restore-20260102-030405-2",
-    ]

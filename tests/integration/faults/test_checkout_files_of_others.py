@@ -112,7 +112,9 @@ class Checkout:
 
     async def _spawn(self, **fields: Any) -> None:
         project = (await self._call(project_ops.LOCATE, project_ops.LocateProject(path=str(self.path)))).project.id
-        request = spawn_ops.SpawnSession(project=project, path=str(self.path), words=["true"], dry_run=True, **fields)
+        request = spawn_ops.SpawnSession(
+            project=project, path=str(self.path), arguments=["true"], dry_run=True, **fields
+        )
         await self._call(spawn_ops.SPAWN, request)
 
     async def _call(self, operation: Any, request: Any) -> Any:

@@ -51,8 +51,8 @@ class World:
 
     def start(self) -> None:
         """The jobs of a server that has just come up."""
-        self.lost_sessions = LostSessionJob(self.server.store, self.server.presence, clock=self.clock)
-        self.signs_of_life = PresenceJob(self.server.store, self.server.presence, clock=self.clock)
+        self.lost_sessions = LostSessionJob(self.server.store, self.server.parts.identity.presence, clock=self.clock)
+        self.signs_of_life = PresenceJob(self.server.store, self.server.parts.identity.presence, clock=self.clock)
 
     async def register(self, name: str, *, pid: int | None = None) -> None:
         request = ops.RegisterSession(project=self.project, name=name, pid=pid)
@@ -142,7 +142,7 @@ async def test_a_server_that_was_away(world: World, away: int) -> None:
     """Nobody could be heard meanwhile; whoever speaks within the grace after the start was never lost."""
     await world.pass_time(200, beats=BEATS)
     for session in await world.server.store.read(lambda tx: tx.sessions.ids_live(world.project, limit=10)):
-        world.server.presence.forget_session(session[0])  # a new server remembers nobody
+        world.server.parts.identity.presence.forget_session(session[0])  # a new server remembers nobody
     world.clock.advance(away)
     world.start()
     await world.look()
@@ -230,7 +230,7 @@ async def ten_thousand(server: Server, clock: FakeClock, dana: Caller, vc: str, 
     await world.lost_sessions.run_once()  # the first look after a start only begins the grace
     clock.advance(limits.sleep_grace_seconds + 1)
     for session in heard:
-        server.presence.record_sign(session.id)
+        server.parts.identity.presence.record_sign(session.id)
     await every_reader_is_connected(server)
     return world
 
@@ -258,7 +258,7 @@ async def test_each_round_is_bounded_and_nobody_is_lost_who_is_not(ten_thousand:
 async def test_signs_of_life_of_all_are_one_write(ten_thousand: World) -> None:
     world = ten_thousand
     await world.signs_of_life.run_once()
-    assert not world.server.presence.has_unstored
+    assert not world.server.parts.identity.presence.has_unstored
     until = to_micros(world.clock.now() + timedelta(seconds=limits.session_lease_without_process_seconds))
     page = await world.server.store.read(lambda tx: tx.sessions.list_lease_expired(world.clock.now(), limit=10_000))
     assert not [session for session in page if session.name.startswith("heard")]
@@ -283,7 +283,7 @@ async def test_more_processes_than_can_be_watched(ten_thousand: World) -> None:
     world = ten_thousand
     for count in (0, 50):
         with files_left(count):
-            await world.server.process_watch.run_once()
+            await world.server.parts.sessions.process_watch.run_once()
             await settled(world.server)
 
     def ends(tx: Any) -> list[str]:

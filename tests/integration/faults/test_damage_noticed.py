@@ -90,6 +90,7 @@ def test_the_mark_follows_the_last_event_and_is_exact_after_a_stop(used: Any) ->
     assert "maestro.mark" not in doctor(live)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rest", [0.5, 0.0, None], ids=["cut", "emptied", "removed"])
 def test_a_store_behind_its_mark_is_named_until_the_person_accepts_the_loss(
     used: Any, tmp_path: Path, rest: float | None

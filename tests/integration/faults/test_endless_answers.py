@@ -172,7 +172,7 @@ async def test_the_person_is_told_although_the_disk_was_full(
         request = shapes.SendMail(to=["bob"], subject=f"m{number}", message="")
         with contextlib.suppress(errors.TooFast):
             await server.call(mail.SEND, request, caller=ada)
-    job = AlarmJob(FullDisk(server), server.mail_limiter)  # type: ignore[arg-type]
+    job = AlarmJob(FullDisk(server), server.parts.mail.limiter)  # type: ignore[arg-type]
     with pytest.raises(errors.StorageFull):
         await job.run_once()
     for _ in range(2):

@@ -137,6 +137,7 @@ def test_refused_writes_leave_few_lines(tmp_path: Path, connect: Any, init: Any)
         assert "Traceback" not in live.log.read_text()
 
 
+@pytest.mark.slow
 def test_memory_of_large_bodies_is_given_back(live: LiveServer, connect: Any, init: Any) -> None:
     api = connect(live)
     project = init(api, "vc")

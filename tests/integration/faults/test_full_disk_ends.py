@@ -163,6 +163,7 @@ def kill(process: tuple[int, str]) -> None:
         wait_until(lambda: not is_running(process), what="the end of the runner")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("terminal", [True, False], ids=["terminal", "pipes"])
 def test_a_full_disk_does_not_end_a_runner(tmp_path: Path, terminal: bool) -> None:
     """The transcript is turned over and the log is written to while nothing can be stored."""
@@ -194,7 +195,9 @@ def test_a_claim_that_a_full_disk_kept_from_being_renewed_goes_on(shop: Shop, co
     worker = connect(shop.live, own["token"])
     before = worker.call("POST", f"/api/tasks/{task['id']}/start", lease=5_000)["lease_until"]
     shop.fill()
-    wait_until(lambda: "background job leases" in shop.live.log.read_text(), what="the end of the claim's lease")
+    wait_until(
+        lambda: "background job expired-claims" in shop.live.log.read_text(), what="the end of the claim's lease"
+    )
     shop.disk.free()
     worker = connect(shop.live, own["token"])
     shown = wait_until(lambda: one if (one := worker.task(task["id"]))["lease_until"] != before else None)

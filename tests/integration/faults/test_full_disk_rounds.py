@@ -107,7 +107,12 @@ class Round:
         api = self.connect(self.shop.live)
         for agent in agents:
             with contextlib.suppress(Exception):  # the disk may be full: then it was not started, or starts later
-                fields = {"name": agent.name, "tool": "command", "words": agent.words, "path": str(self.shop.repo)}
+                fields = {
+                    "name": agent.name,
+                    "tool": "command",
+                    "arguments": agent.words,
+                    "path": str(self.shop.repo),
+                }
                 api.call("POST", "/api/sessions/spawn", project=self.project, **fields)
             if agent.starts and agent.fate == "end" and agent.code == 0:
                 agent.let_end()
@@ -144,7 +149,7 @@ class Round:
         gone = {int(pid) for agent in self.agents if not agent.is_running for pid in agent.starts}
         for note in self.shop.runner_notes():
             runner = (note["runner"], note["runner_started"])
-            if note["agent"] in gone and is_running(runner) and self.chance.random() < 0.3:
+            if note["program"] in gone and is_running(runner) and self.chance.random() < 0.3:
                 os.kill(note["runner"], signal.SIGKILL)
                 self.counts.runners_killed += 1
         if self.chance.random() < 0.3:
@@ -178,9 +183,9 @@ class Round:
     def _state(self, api: Any, agent: Agent) -> str:
         """Return what is known of a session whose end is not known."""
         session = self._session(api, agent)
-        folder = self.shop.live.home / "runs" / session["id"]
+        folder = self.shop.live.home / "sessions" / session["id"]
         files = sorted(f"{file.name} ({file.stat().st_size})" for file in folder.iterdir())
-        notes = [note for note in self.shop.runner_notes() if str(note["agent"]) in agent.starts]
+        notes = [note for note in self.shop.runner_notes() if str(note["program"]) in agent.starts]
         runners = [(note, is_running((note["runner"], note["runner_started"]))) for note in notes]
         log = (folder / "runner.log").read_text()[-500:]
         return f"{session['id']} is {session['status']}; {files}; runners {runners}; {log}"

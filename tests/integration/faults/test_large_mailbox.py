@@ -14,22 +14,22 @@ import pytest
 
 from maestro.core import ids, limits
 from maestro.domain.callers import Caller
-from maestro.domain.messages import MessageType, Sender, SenderKind
+from maestro.domain.messages import Message, Sender, SenderKind
+from maestro.domain.priorities import Priority
 from maestro.domain.sessions import SessionStatus
-from maestro.domain.tasks import Priority
 from maestro.operations import mail, sessions
 from maestro.operations import mail_shapes as shapes
 from maestro.server.app import Server
 from maestro.services.mail import reading
 from maestro.services.mail.create import inline_body
-from maestro.services.recovery.undelivered_mail import UnreadMailJob
+from maestro.services.recovery.undelivered_mail import UndeliveredMailJob
 from maestro.store import statements
 from maestro.store.base import Repositories, Tx
 from maestro.store.layout import DATABASE
 from maestro.store.repositories.deliveries import MessageFilter
-from maestro.store.repositories.mail import NewMessage
 from maestro.store.sqlite.connection import SqliteRows, connect_reader
 from maestro.testing.clock import FakeClock
+from maestro.testing.factories import make_message
 
 FEW = 1_000
 BATCH = 10_000
@@ -72,36 +72,24 @@ def steps(server: Server) -> Iterator[Steps]:
 
 @pytest.fixture
 async def fill(server: Server, vc: str, clock: FakeClock) -> Callable[..., Any]:
-    """Puts so many unread messages into a box."""
+    """Puts so many unread messages into a mailbox."""
     sender = Sender(SenderKind.PERSON, "dana", "dana", None, "dana", "vc")
 
-    def letter() -> NewMessage:
-        new = ids.new_id("msg", clock.now())
-        return NewMessage(
-            id=new,
-            thread_id=new,
-            parent_id=None,
-            project_id=vc,
-            type=MessageType.DIRECTIVE,
-            priority=Priority.NORMAL,
-            subject="one of many",
-            body=inline_body("a body of some length, as bodies go"),
-            preview="",
-            task_id=None,
-            sender=sender,
-            to=["w"],
-            scope=None,
-            hops=0,
-            attachments=0,
-            created_at=clock.now(),
-        )
+    body = "a body of some length, as bodies go"
 
-    async def put(box: str, count: int) -> None:
+    def letter(seq: int) -> Message:
+        new = ids.new_id("msg", clock.now())
+        values = {"subject": "one of many", "body": body, "sender": sender, "to": ["w"], "created_at": clock.now()}
+        return make_message(id=new, seq=seq, thread_id=new, **values)
+
+    async def put(mailbox: str, count: int) -> None:
         def write(tx: Tx) -> None:
             for _ in range(min(count, BATCH)):
-                one = letter()
-                seq = tx.mail.insert(one)
-                tx.deliveries.insert(box, seq, priority=one.priority, type=one.type, project_id=vc, reason=None)
+                one = letter(tx.mail.next_seq())
+                tx.mail.insert(one, inline_body(body), project_id=vc)
+                tx.deliveries.insert(
+                    mailbox, one.seq, priority=one.priority, type=one.type, project_id=vc, reason=None
+                )
 
         for _ in range(0, count, BATCH):
             await server.store.write(write)
@@ -154,7 +142,7 @@ async def test_a_million_unread(server: Server, steps: Steps, join: Join, fill: 
     await compare(server, steps, join, fill, many=100 * BATCH)
 
 
-INBOX_PARAMETERS = ["box", "after_priority", "after_seq", "type", "priority", "task_id", "sender_kind", "limit"]
+INBOX_PARAMETERS = ["mailbox", "after_priority", "after_seq", "type", "priority", "task_id", "sender_kind", "limit"]
 
 
 @pytest.mark.parametrize("name", ["inbox_open", "inbox_open_shared", "inbox_count", "inbox_has"])
@@ -166,20 +154,20 @@ def test_the_index_of_what_is_open_is_used(server: Server, name: str) -> None:
             row[3] for row in database.execute(f"EXPLAIN QUERY PLAN {sql}", values | {"reader": 1, "body_chars": 1})
         ]
     told = "\n".join(plan)
-    assert "INDEX deliveries_open (box=?" in told, told
+    assert "INDEX deliveries_open (mailbox=?" in told, told
     assert "TEMP B-TREE" not in told and "SCAN d" not in told and "SCAN deliveries" not in told, told
 
 
 async def test_what_many_left_unread_goes_on_in_bounded_rounds(
     server: Server, dana: Caller, join: Join, fill: Any, steps: Steps
 ) -> None:
-    """The session of a large box ends: its mail goes to the person, some at a time, all of it in the end."""
+    """The session of a large mailbox ends: its mail goes to the person, some at a time, all of it in the end."""
     await server.background_jobs.close()
     gone, many = await join("gone"), 3 * limits.job_batch_rows_max + 7
     await fill(gone.session_id, FEW)
     await fill(gone.session_id, many - FEW)
     await server.call(sessions.END, sessions.EndSession(id=gone.session_id), caller=dana)
-    job, moved = UnreadMailJob(server.store), 0
+    job, moved = UndeliveredMailJob(server.store), 0
     for _ in range(10):
         due = await job.run_once()
         tx = Tx(steps.repositories, server.clock.now())

@@ -54,7 +54,7 @@ def begin_to_wait(office: Any, spawn: Spawn, name: str, *words: str) -> subproce
     agent.stdin.write(b"go\n")
     agent.stdin.flush()
     for _ in range(LOOKS_MAX):
-        if office.person.run("session", "explain", name)["was_heard"]:
+        if office.person.run("session", "explain", name)["has_sign_of_life"]:
             return agent
     raise AssertionError(f"{name} never called")
 
@@ -69,6 +69,7 @@ def subjects(messages: list[dict[str, Any]]) -> list[str]:
     return [message["subject"] for message in messages]
 
 
+@pytest.mark.slow
 def test_killed_agents_are_noticed_and_silent_ones_are_not(office: Any, spawn: Spawn) -> None:
     agents = {name: spawn() for name in ("reaped", "zombie", "talked", "lives")}
     seats = {name: office.join(name, "--pid", str(agent.pid)) for name, agent in agents.items()}
@@ -85,6 +86,7 @@ def test_killed_agents_are_noticed_and_silent_ones_are_not(office: Any, spawn: S
     assert sorted(subjects(office.person.run("mail", "inbox")["messages"])) == [f"{name} is lost" for name in lost]
 
 
+@pytest.mark.slow
 def test_an_agent_killed_while_the_server_was_away(office: Any, spawn: Spawn) -> None:
     killed, lives = spawn(), spawn()
     office.join("killed", "--pid", str(killed.pid))
@@ -119,6 +121,7 @@ def waited(process: subprocess.Popen[bytes]) -> list[dict[str, Any]]:
     return messages
 
 
+@pytest.mark.slow
 def test_a_killed_coordinator(office: Any, families: dict[str, Any]) -> None:
     boss, w1, w2, a1 = (families[name] for name in ("boss", "w1", "w2", "a1"))
     waiting = [families[name].begin("mail", "wait", "--json") for name in ("w1", "w2", "a1", "a2")]
@@ -179,6 +182,7 @@ def assert_told(seat: Any, subject: str, reason: str | None, *, also: list[str] 
     assert told is None if reason is None else reason in (told or ""), told
 
 
+@pytest.mark.slow
 def test_mail_that_nobody_above_can_take_is_never_lost(office: Any, families: dict[str, Any]) -> None:
     """The killed one's parent ends before anybody has read: it goes further up, and in the end to the person."""
     families["kill"]()

@@ -270,7 +270,7 @@ def assert_every_receipt_is_true(rounds: Rounds, readers: list[Reader], events: 
     there = {event["subject"] for event in events if event["kind"] == "mail.sent"}
     assert set(rounds.acknowledged) <= there, "an acknowledged message is gone"
     printed = {(message, reader.seat.id): text for reader in readers for message, text in reader.printed().items()}
-    read = Counter((event["subject"], event["data"]["box"]) for event in events if event["kind"] == "mail.read")
+    read = Counter((event["subject"], event["data"]["mailbox"]) for event in events if event["kind"] == "mail.read")
     assert set(read.values()) == {1}, "something was read twice"
     assert set(read) <= set(printed), "something counts as read that nobody printed"
     for message, (recipient, text) in rounds.acknowledged.items():

@@ -34,6 +34,7 @@ def replace_secrets(live: LiveServer) -> None:
     live.start()
 
 
+@pytest.mark.slow
 def test_a_program_whose_end_was_refused_is_not_run_again(shop: Workshop) -> None:
     made = shop.spawn_session("--name", "one", "--", "sh", "-c", SCRIPT)
     wait_until(lambda: shop.read_words("starts"), what="the start of the program")
@@ -52,6 +53,7 @@ def test_a_program_whose_end_was_refused_is_not_run_again(shop: Workshop) -> Non
     assert shop.run_maestro("events", "--json", "--limit", "500", "--kind", "session.resumed") == ""
 
 
+@pytest.mark.slow
 def test_a_program_that_ends_while_no_server_runs_is_not_run_again(shop: Workshop) -> None:
     shop.spawn_session("--name", "one", "--", "sh", "-c", SCRIPT)
     wait_until(lambda: shop.read_words("starts"), what="the start of the program")

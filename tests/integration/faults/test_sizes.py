@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import os
 import sqlite3
 import time
 from datetime import timedelta
@@ -17,7 +16,6 @@ from maestro.domain.callers import Caller
 from maestro.operations import tasks
 from maestro.operations.task_shapes import CreateTask
 from maestro.server.app import Server
-from maestro.services.housekeeping.log_sizes import LogSizeJob
 from maestro.services.housekeeping.released_space import SpaceReleaseJob
 from maestro.services.housekeeping.retention import EventRetentionJob
 from maestro.store.layout import DATABASE
@@ -86,6 +84,7 @@ async def test_a_database_from_before_can_shrink_from_its_next_start_on(tmp_path
     assert (home / DATABASE).stat().st_size < large / 5
 
 
+@pytest.mark.slow
 async def test_a_large_database_from_before_is_compacted_by_hand(
     tmp_path: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -110,31 +109,6 @@ async def test_a_large_database_from_before_is_compacted_by_hand(
     with live:
         refused = live.run_command("doctor", "--compact")
         assert refused.returncode == 5 and b"maestro down" in refused.stderr
-
-
-async def test_logs_are_bounded_while_they_are_written(tmp_path: Path, clock: FakeClock) -> None:
-    runs = tmp_path / "runs"
-    (runs / "ses_1").mkdir(parents=True)
-    logs = [tmp_path / "server.log", runs / "ses_1" / "runner.log"]
-    writers = [os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT) for log in logs]
-    job = LogSizeJob(tmp_path, runs, clock=clock)
-    try:
-        for number in range(5):
-            for log, writer in zip(logs, writers, strict=True):
-                os.write(
-                    writer, f"begin {number}\n".encode() + b"x" * limits.log_bytes_max + f"\nend {number}\n".encode()
-                )
-                clock.advance(3600)
-                await job.run_once()
-                os.write(writer, b"after\n")
-                old = log.with_name(f"{log.name}.1")
-                assert log.read_text() == "after\n"
-                assert old.stat().st_size <= limits.log_bytes_max
-                assert old.read_bytes().endswith(f"end {number}\n".encode()), "the newest lines are kept"
-                os.ftruncate(writer, 0)
-    finally:
-        for writer in writers:
-            os.close(writer)
 
 
 def test_the_log_of_a_running_server_is_cut(tmp_path: Path) -> None:

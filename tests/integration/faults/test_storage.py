@@ -322,12 +322,14 @@ async def test_a_file_that_comes_to_be_needed_again_is_not_cleared_away(
     task = await server.call(ops.CREATE, ops.CreateTask(project=vc, title="t"), caller=dana)
     content = os.urandom(limits.inline_bytes_max + 1)
     request = document_ops.AddDocument(id=task.id, title="d", content=content)
-    server.documents.store_content(request, server.blobs.store_content)
+    server.parts.tasks.documents.store_content(request, server.blobs.store_content)
     for file in server.blobs.all_files():
         os.utime(file, (0, 0))
-    prepared = server.documents.store_content(request, server.blobs.store_content)
+    prepared = server.parts.tasks.documents.store_content(request, server.blobs.store_content)
     await StrayBlobJob(server.store, server.blobs, clock=clock).run_once()
-    document = await server.store.write(lambda tx: server.documents.add_document(tx, dana, request, prepared))
+    document = await server.store.write(
+        lambda tx: server.parts.tasks.documents.add_document(tx, dana, request, prepared)
+    )
     shown = await server.call(document_ops.SHOW, document_ops.OneDocument(id=document.id), caller=dana)
     assert shown.content == content
 

@@ -30,7 +30,7 @@ class Disk:
 
     def deliveries(self, home: Path) -> list[Any]:
         return self._rows(
-            home, "SELECT d.box, m.id, d.status FROM deliveries d JOIN messages m ON m.seq = d.message_seq"
+            home, "SELECT d.mailbox, m.id, d.status FROM deliveries d JOIN messages m ON m.seq = d.message_seq"
         )
 
     def _rows(self, home: Path, query: str) -> list[Any]:
@@ -114,7 +114,7 @@ def try_seed(seed: int, count: int) -> None:
 
 # What once went wrong.
 KNOWN: dict[str, list[Step]] = {
-    "a message that came to two boxes of one reader is read once": [
+    "a message that came to two mailboxes of one reader is read once": [
         ("send", ("dana", ["lead", "vc"], "normal", False)),
         ("inbox", ("lead", False)),
         ("confirm", ("lead", 0)),

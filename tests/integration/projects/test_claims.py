@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
 from maestro.testing.live import LiveServer
 
 TIMES = 1_000
 
 
+@pytest.mark.slow
 async def test_exactly_one_of_two_claims_an_issue_every_time(
     live: LiveServer, make_repo: Callable[..., Path]
 ) -> None:

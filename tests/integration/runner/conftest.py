@@ -15,7 +15,7 @@ Supervise = Callable[..., SupervisedRunner]
 
 @pytest.fixture
 def supervise(tmp_path: Path) -> Iterator[Supervise]:
-    """Starts runners, and ends those that are still there."""
+    """Start runners, and end the runners that still run after the test."""
     made: list[SupervisedRunner] = []
 
     def start(*words: str, **order: Any) -> SupervisedRunner:
@@ -23,8 +23,8 @@ def supervise(tmp_path: Path) -> Iterator[Supervise]:
         return made[-1]
 
     yield start
-    for one in made:
-        one.end_processes()
+    for runner in made:
+        runner.end_processes()
 
 
 @pytest.fixture(params=[True, False], ids=["terminal", "pipes"])

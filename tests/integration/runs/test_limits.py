@@ -64,7 +64,7 @@ def test_a_run_waits_for_room_and_says_so(bounded: Bounded) -> None:
     run_id = shop.start_run("#1", "--attempts", "1", "--", "true")
     note = wait_until(lambda: shop.call_json("run", "show", run_id)["note"], what="a word from the run")
     assert "at most 1 spawned" in note and "Waits for room" in shop.run_maestro("run", "show", run_id)
-    told = shop.call_json("timeline", "--run", run_id)["moments"]
+    told = shop.call_json("timeline", "--run", run_id)["events"]
     assert [one["data"]["note"] for one in told if one["kind"] == "run.waiting"] == [note]
     shop.run_maestro("session", "stop", "other")
     over = shop.wait_for_run_end(run_id)
@@ -82,7 +82,7 @@ def test_what_cannot_be_started_is_tried_again_given_up_and_named(shop: Workshop
     assert len(shop.read_words("n")) == 1 and shop.task_status("#3") == "completed"
     told = [
         one["data"]
-        for one in shop.call_json("timeline", "--run", over["id"])["moments"]
+        for one in shop.call_json("timeline", "--run", over["id"])["events"]
         if one["kind"] == "run.attempt"
     ]
     refused = [(one["task"], one["attempt"]) for one in told if one["outcome"] == "refused"]
@@ -101,6 +101,7 @@ def test_a_gate_ends_when_its_time_is_over(bounded: Bounded) -> None:
     assert (result["passed"], result["exit_code"]) == (False, None)
 
 
+@pytest.mark.slow
 def test_retries_wait_longer_each_time_and_come_to_an_end(shop: Workshop) -> None:
     shop.create_task("Hopeless")
     over = shop.run_to_end("#1", "--attempts", "3", "--", "sh", "-c", "date +%s%N >> n; false")

@@ -69,7 +69,7 @@ def test_after_a_crash_nobody_is_advised_to_resume_what_a_run_does_again(shop: W
     shop.live.start()
 
     def fates() -> dict[str, str]:
-        return {found["name"]: found["fate"] for found in shop.call_json("recovery")["sessions"]}
+        return {found["name"]: found["state"] for found in shop.call_json("recovery")["sessions"]}
 
     # Until the server has recorded the loss, the session counts as ended: its runner's last report may still come.
     wait_until(lambda: fates() == {"t1.1": "redone"}, what="the loss of the session")

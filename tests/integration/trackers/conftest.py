@@ -68,7 +68,7 @@ class World:
         def settled() -> dict[str, Any] | None:
             now = self.status()
             behind = now["behind_issues"] or now["behind_events"] or now["busy"] or now["problem"]
-            read = now["looked_at"] and datetime.fromisoformat(now["looked_at"]) >= asked
+            read = now["read_at"] and datetime.fromisoformat(now["read_at"]) >= asked
             return now if read and not behind else None
 
         found: dict[str, Any] = wait_until(settled, what=f"being in step ({self.status()})")

@@ -106,12 +106,13 @@ class Crowd:
             hand.stop_misbehaving("fail")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("generation", "seed"),
     [
-        pytest.param("0.46.0", 1, marks=pytest.mark.slow),
-        pytest.param("0.50.3", 2, marks=pytest.mark.slow),
-        pytest.param("1.0.5", 3, marks=pytest.mark.slow),
+        ("0.46.0", 1),
+        ("0.50.3", 2),
+        ("1.0.5", 3),
         ("1.0.5", 4),
     ],
 )

@@ -95,6 +95,7 @@ def test_issues_opened_while_the_tracker_is_away_are_counted(newest: str, make_w
     wait_until(lambda: world.status()["behind_issues"] == 1, what="the issue being counted")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("generation", ["0.46.0", "0.50.3", "1.0.5"])
 def test_an_answer_that_comes_too_late_is_found_again(
     generation: str, make_world: Callable[..., World], newest: str, monkeypatch: pytest.MonkeyPatch
@@ -132,7 +133,7 @@ def test_one_issue_that_is_refused_keeps_no_other_back(newest: str, make_world: 
     finder.json("issue", "reply", long, "--message", "Nobody hears this.")
     world.open(finder, "Another")
     wait_until(lambda: any(one["title"] == "Another" for one in world.hand.issues()), what="the other issue")
-    (untold,) = wait_until(lambda: world.status()["untold"], what="what is not taken")
+    (untold,) = wait_until(lambda: world.status()["unsynced"], what="what is not taken")
     assert (untold["issue"], untold["ref"]) == (long, ref) and "not" in untold["problem"]
     assert world.vc.issue(long)["status"] == "todo"
 

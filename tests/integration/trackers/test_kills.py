@@ -35,7 +35,8 @@ def hold(world: World) -> None:
     world.hand.misbehave("hang", str(world.live.process.pid))
 
 
-@pytest.mark.parametrize("generation", [pytest.param("0.46.0", marks=pytest.mark.slow), "1.0.5"])
+@pytest.mark.slow
+@pytest.mark.parametrize("generation", ["0.46.0", "1.0.5"])
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_each_step_is_done_once(
     generation: str,
@@ -80,6 +81,7 @@ def agree(world: World, refs: list[str]) -> None:
         assert [comment["body"] for comment in shown["comments"]] == [f"Text {place}", *said]
 
 
+@pytest.mark.slow
 def test_what_comes_in_comes_once_however_often_the_server_dies(
     newest: str, make_world: Callable[..., World]
 ) -> None:

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from maestro.store.layout import DATABASE
-from maestro.store.sqlite.steps import migration_scripts
+from maestro.store.sqlite.migration_scripts import migration_scripts
 from maestro.testing import rounds
 from maestro.testing.live import LiveServer
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import sqlite3
 from collections.abc import Callable
 from datetime import datetime
@@ -15,11 +16,23 @@ import pytest
 
 from maestro.core.clock import from_micros
 from maestro.domain.callers import Caller
-from maestro.operations import asks, documents, issues, mail, members, runs, sessions, tasks, teams
+from maestro.operations import (
+    asks,
+    documents,
+    issues,
+    mail,
+    members,
+    runs,
+    server,
+    sessions,
+    spawning,
+    tasks,
+    teams,
+)
 from maestro.operations.base import Operation
 from maestro.server.app import Server
 from maestro.store.layout import DATABASE
-from maestro.store.sqlite.steps import migration_scripts
+from maestro.store.sqlite.migration_scripts import migration_scripts
 from maestro.testing.clock import FakeClock
 
 SCHEMAS = range(1, len(migration_scripts()) + 1)
@@ -67,7 +80,9 @@ async def test_every_field_is_kept(
     await open_and_close(home, rows)
     after = tables_of(home / DATABASE)
     for name, table in before.items():
-        kept = [{key: row[key] for key in table[0]} for row in after[name]]
+        renamed = rows.RENAMED_COLUMNS.get(name, {})
+        found = after[rows.RENAMED_TABLES.get(name, name)]
+        kept = [{key: row[key if key in row else renamed[key]] for key in table[0]} for row in found]
         assert kept == table, f"{name} of schema {schema}"
     with contextlib.closing(sqlite3.connect(home / DATABASE)) as database:
         assert schema_of(database) == fresh_schema
@@ -82,7 +97,8 @@ class Opened:
     """A fixture opened by today's server, called as a person or as a session of the time."""
 
     def __init__(self, home: Path, rows: ModuleType, person: Caller) -> None:
-        self.server = Server(home, clock=FakeClock(from_micros(rows.AT)))
+        self.clock = FakeClock(from_micros(rows.AT))
+        self.server = Server(home, clock=self.clock)
         self.rows = rows
         self.person = person
 
@@ -194,3 +210,46 @@ async def test_a_session_in_full_that_the_person_started_keeps_that_grant(
     await open_and_close(home, rows)
     found = {row["id"]: row["grant_level"] for row in tables_of(home / DATABASE)["sessions"]}
     assert found[rows.ADA] == "full"
+
+
+async def test_keys_of_stored_json_get_their_present_names(
+    write_home: WriteHome, rows: ModuleType, dana: Caller
+) -> None:
+    home = write_home(19)
+    # The subject quotes an old key: only keys change, never texts.
+    text = json.dumps({"mailbox": '"box": and "words":'}, separators=(",", ":")).replace('"mailbox"', '"box"')
+    manifest = {**json.loads(rows.ROWS["spawns"][0]["manifest"]), "human": '"words":'}
+    manifest["commands"] = [{"operation": "mail.wait", "words": "mail wait", "summary": "Wait."}]
+    manifest["resumed"] = {"status": "failed", "ended_at": "", "last_words": "killed", "unread": 0, "messages": []}
+    response = {"id": rows.RUN, "words": ["sh"]}
+    with contextlib.closing(sqlite3.connect(home / DATABASE)) as database, database:
+        values = (4, rows.AT, rows.VC, "mail.read", 1, "dana", rows.NEWS, text)
+        database.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)", values)
+        database.execute("UPDATE spawns SET manifest = ?", [json.dumps(manifest, separators=(",", ":")).encode()])
+        database.execute(
+            "UPDATE idempotency SET response = ?", [json.dumps(response, separators=(",", ":")).encode()]
+        )
+    async with Opened(home, rows, dana) as old:
+        events = (await old.call(server.EVENTS, since=3))["events"]
+        assert events[0]["data"] == {"mailbox": '"box": and "words":'}
+        shown = await old.call(spawning.MANIFEST, id=rows.ADA)
+        assert [command["command"] for command in shown["commands"]] == ["mail wait"]
+        assert (shown["resumed"]["last_output"], shown["human"]) == ("killed", '"words":')
+    (stored,) = tables_of(home / DATABASE)["idempotency"]
+    assert json.loads(stored["response"]) == {"id": rows.RUN, "arguments": ["sh"]}
+
+
+async def test_asks_of_before_and_new_asks_are_listed_in_the_order_of_their_creation(
+    write_home: WriteHome, rows: ModuleType, dana: Caller
+) -> None:
+    home = write_home(19)
+    async with Opened(home, rows, dana) as old:
+        old.clock.advance(60)
+        new = await old.call(asks.CREATE, await old.session(rows.ADA), title="New?")
+        assert rows.PERMISSION.startswith("req_") and new["id"].startswith("ask_")
+        first = await old.call(asks.LIST, all=True, limit=1)
+        then = await old.call(asks.LIST, all=True, cursor=first["cursor"])
+        listed = [ask["id"] for ask in (*first["asks"], *then["asks"])]
+        assert listed == [rows.QUESTION, rows.PERMISSION, new["id"]]
+        answered = await old.call(asks.ANSWER, id=rows.PERMISSION, answer="yes")
+        assert (answered["id"], answered["status"]) == (rows.PERMISSION, "answered")

@@ -9,7 +9,7 @@ from maestro.wire import frames
 FRAME_BYTES_MAX = 1 << 20
 WORDS = (
     ["status"], ["whoami", "--json"], ["task", "list"], ["task", "show", "#1"], ["mail", "check"], ["help"], ["__mcp"],
-    ["hook", "claude", "Stop"], ["mail", "send", "box", "--subject", "s", "--file", "-"], ["nonsense"], [], [""],
+    ["hook", "claude", "Stop"], ["mail", "send", "mailbox", "--subject", "s", "--file", "-"], ["nonsense"], [], [""],
     ["task", "report", "#1", "--attach", "/etc/hostname"], ["task", "list", "--limit", "9" * 400], ["x" * 60_000],
 )  # fmt: skip
 

@@ -15,7 +15,7 @@ from tests.security.sweep.ways import fill, tool_call
 from tests.security.sweep.world import World
 
 from maestro.operations.registry import REGISTRY
-from maestro.surfaces.mcp import schemas
+from maestro.surfaces.mcp.tools import schemas
 from maestro.testing.mcp_wire import ACCEPT, tool_call_message
 
 WAIT_MILLIS = 20

@@ -13,8 +13,8 @@ from tests.security.sweep.world import World, find_markers
 from maestro.core import errors
 from maestro.operations.base import Operation
 from maestro.operations.registry import REGISTRY
-from maestro.surfaces.mcp import schemas, tools
-from maestro.surfaces.mcp.calls import STRUCTURED
+from maestro.surfaces.mcp.tools import schemas, tool_list
+from maestro.surfaces.mcp.tools.calls import STRUCTURED
 from maestro.testing.mcp_wire import McpWire, message_of, tool_call_message
 
 _REF = re.compile(r"\{([a-z]+\.[a-z-]+)\}")
@@ -27,7 +27,7 @@ _OUTCOMES: dict[type[errors.MaestroError], str] = {
     errors.TimedOut: "late",
 }
 PROJECT = "project"
-OFFERED = {use.operation.name: (tool, use) for tool in tools.ALL_TOOLS for use in tool.uses}
+OFFERED = {use.operation.name: (tool, use) for tool in tool_list.ALL_TOOLS for use in tool.uses}
 
 
 class Outcome(NamedTuple):

@@ -264,7 +264,7 @@ class _Furnishing:
             name="painter",
             worktree=True,
             message=self.mark("directive"),
-            words=["sh", "-c", shell],
+            arguments=["sh", "-c", shell],
         )
         self.keep("agent", made["id"])
         agent = f"/api/sessions/{made['id']}"
@@ -278,7 +278,7 @@ class _Furnishing:
             project=self.project,
             path=str(self.folder),
             task=self.world.refs[f"{self.project}.waiting"],
-            words=["true", self.mark("run-words")],
+            arguments=["true", self.mark("run-words")],
             detach=True,
         )
         self.keep("run", started["id"])

@@ -7,6 +7,7 @@ import pytest
 from maestro.domain.client_files import FileAccess, is_in_checkout
 
 TOP = "/src/dave/vc"
+TOOLS = frozenset({".claude"})
 
 
 @pytest.mark.parametrize(
@@ -29,5 +30,5 @@ TOP = "/src/dave/vc"
     ],
 )
 def test_paths(path: str, reads: bool, writes: bool) -> None:
-    assert is_in_checkout(path, TOP, FileAccess.READ) is reads
-    assert is_in_checkout(path, TOP, FileAccess.WRITE) is writes
+    assert is_in_checkout(path, TOP, FileAccess.READ, tool_folders=TOOLS) is reads
+    assert is_in_checkout(path, TOP, FileAccess.WRITE, tool_folders=TOOLS) is writes

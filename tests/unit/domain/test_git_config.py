@@ -1,4 +1,4 @@
-"""git's configuration files, read without git, mean what git takes them for."""
+"""Tests of the parser of git configuration: Maestro reads a file as git reads the file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from maestro.core import limits
 from maestro.core.errors import Invalid
-from maestro.domain import git_config, git_programs
+from maestro.domain import git_config
 from maestro.domain.git_config import GitSetting, parse_settings
 
 PIECES = st.sampled_from(
@@ -19,19 +19,19 @@ PIECES = st.sampled_from(
 )  # fmt: skip
 
 
-def by_git(folder: Path, text: str) -> list[GitSetting] | None:
-    """What git itself reads; None for a file that it refuses."""
+def settings_by_git(folder: Path, text: str) -> list[GitSetting] | None:
+    """Return the settings as git reads them; None for a file that git refuses."""
     file = folder / "config"
     file.write_bytes(text.encode())
-    words = ["git", "config", "--null", "--no-includes", "-f", str(file), "--list"]
-    done = subprocess.run(words, capture_output=True, check=False)
+    command = ["git", "config", "--null", "--no-includes", "-f", str(file), "--list"]
+    done = subprocess.run(command, capture_output=True, check=False)
     if done.returncode != 0:
         return None
     pairs = [entry.partition("\n") for entry in done.stdout.decode().split("\0") if entry]
     return [GitSetting(key, value if has_value else None) for key, has_value, value in pairs]
 
 
-def by_us(text: str) -> list[GitSetting] | None:
+def settings_by_maestro(text: str) -> list[GitSetting] | None:
     try:
         return parse_settings(text)
     except Invalid:
@@ -55,15 +55,15 @@ def by_us(text: str) -> list[GitSetting] | None:
         "[a]b",
     ],
 )
-def test_a_file_means_what_git_says(tmp_path: Path, text: str) -> None:
-    assert by_us(text) == by_git(tmp_path, text)
+def test_maestro_reads_a_file_as_git_does(tmp_path: Path, text: str) -> None:
+    assert settings_by_maestro(text) == settings_by_git(tmp_path, text)
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(pieces=st.lists(PIECES, max_size=14))
-def test_any_file_means_what_git_says(tmp_path: Path, pieces: list[str]) -> None:
+def test_maestro_reads_any_file_as_git_does(tmp_path: Path, pieces: list[str]) -> None:
     text = "".join(pieces)
-    assert by_us(text) == by_git(tmp_path, text)
+    assert settings_by_maestro(text) == settings_by_git(tmp_path, text)
 
 
 def test_too_many_settings_are_refused() -> None:
@@ -71,26 +71,8 @@ def test_too_many_settings_are_refused() -> None:
         parse_settings("[a]\n" + "b\n" * (limits.git_config_settings_max + 1))
 
 
-def test_addresses_of_remotes() -> None:
+def test_a_remote_has_its_first_address_with_the_rewriting_rule() -> None:
     text = '[remote "a"]\nurl = gh:x\nurl = second\n[remote "b"]\nurl = b\n[url "https://g/"]\ninsteadOf = gh:\n'
     found = parse_settings(text)
     assert git_config.remote_addresses(found) == {"a": "gh:x"}
     assert git_config.rewrite_address("gh:x", found) == "https://g/x"
-
-
-def test_settings_that_name_programs_are_found_and_switched_off() -> None:
-    text = (
-        '[filter "x"]\nclean = p\n[merge "y"]\ndriver = q\nname = n\n[diff]\nalgorithm = z\n[core]\nsshCommand = s\n'
-    )
-    found = git_programs.program_settings(parse_settings(text))
-    assert [one.key for one in found] == ["filter.x.clean", "merge.y.driver", "core.sshcommand"]
-    off = git_programs.neutral_settings(found)
-    assert "filter.x.clean=" in off and "core.sshCommand=ssh" in off
-    assert any(one.startswith("merge.y.driver=git merge-file") for one in off)
-    with pytest.raises(Invalid, match="cannot switch off"):
-        git_programs.neutral_settings(parse_settings('[filter "a=b"]\nclean = p\n'))
-
-
-def test_a_record_tells_values_apart() -> None:
-    one, other = GitSetting("filter.x.clean", "a"), GitSetting("filter.x.clean", "b")
-    assert git_programs.fingerprint_setting(one) != git_programs.fingerprint_setting(other)

@@ -10,8 +10,9 @@ import pytest
 from maestro.core import errors
 from maestro.domain import grants
 from maestro.domain.callers import SERVER_CALLER, Caller, Role, person_caller, unidentified_caller
-from maestro.domain.members import Permission, Tool
+from maestro.domain.members import Permission
 from maestro.domain.sessions import SessionMode
+from maestro.tools.registry import Tool
 
 PLAN, EDIT, FULL = Permission.PLAN, Permission.EDIT, Permission.FULL
 DANA = person_caller("dana")

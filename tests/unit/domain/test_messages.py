@@ -51,13 +51,18 @@ def test_how_far_a_status_is(status: MessageStatus, reached: set[ReceiptStep]) -
 
 
 def test_shared_boxes_are_those_of_members_checkouts_and_projects() -> None:
-    assert [box for box in BOXES if is_shared_mailbox(box)] == ["mem_1", "wsp_1", "prj_1"]
+    assert [mailbox for mailbox in BOXES if is_shared_mailbox(mailbox)] == ["mem_1", "wsp_1", "prj_1"]
 
 
 def test_reading_ends_the_offering_but_in_a_project() -> None:
-    assert not any(ends_offer(box, ReceiptStep.DELIVERED) for box in BOXES)
-    assert [box for box in BOXES if ends_offer(box, ReceiptStep.READ)] == ["ses_1", "mem_1", "wsp_1", "human"]
-    assert all(ends_offer(box, ReceiptStep.ACKNOWLEDGED) for box in BOXES)
+    assert not any(ends_offer(mailbox, ReceiptStep.DELIVERED) for mailbox in BOXES)
+    assert [mailbox for mailbox in BOXES if ends_offer(mailbox, ReceiptStep.READ)] == [
+        "ses_1",
+        "mem_1",
+        "wsp_1",
+        "human",
+    ]
+    assert all(ends_offer(mailbox, ReceiptStep.ACKNOWLEDGED) for mailbox in BOXES)
 
 
 def said(by: str, *, hops: int = 0, kind: SenderKind = SenderKind.SESSION) -> Message:

@@ -22,7 +22,7 @@ WORKER = make_session(pid=7)
 
 def spawn(**fields: Any) -> Spawn:
     values: dict[str, Any] = {
-        "session_id": "ses_1", "tool": "command", "words": ["true"], "model": None, "permission": Permission.EDIT,
+        "session_id": "ses_1", "tool": "command", "arguments": ["true"], "model": None, "permission": Permission.EDIT,
         "strategy": "simple", "template": "execute-simple", "directory": "/", "run_id": None, "runner_pid": None,
         "runner_started": None, "exit_code": None, "exit_signal": None, "tail": None, "created_at": AT,
         "ended_at": None,
@@ -72,7 +72,7 @@ def test_each_time_later_and_not_for_ever() -> None:
     waits = []
     while (due := recovery.next_resume_at(known, AT)) is not None:
         waits.append((due - AT).total_seconds())
-        known = SessionRecovery(session_id="ses_1", tries=recovery.recent_attempts(known, AT) + 1, resumed_at=AT)
+        known = SessionRecovery(session_id="ses_1", attempts=recovery.recent_attempts(known, AT) + 1, resumed_at=AT)
     assert waits == list(limits.resume_delays_seconds) and waits == sorted(waits)
     later = AT + timedelta(seconds=limits.resume_attempts_forgotten_seconds + 1)
     assert recovery.next_resume_at(known, later) == later, "one that ran well for a while has a new start"

@@ -10,8 +10,9 @@ import pytest
 
 from maestro.domain import runs
 from maestro.domain.events import Event, EventKind
+from maestro.domain.priorities import Priority
 from maestro.domain.runs import Attempt, AttemptOutcome, Run, RunPlan, RunStatus, RunStrategy, TaskAttempts
-from maestro.domain.tasks import Priority, Task, TaskStatus
+from maestro.domain.tasks import Task, TaskStatus
 from maestro.testing.factories import make_task
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
@@ -28,7 +29,7 @@ def run(strategy: RunStrategy = RunStrategy.DAG, *, max_parallel: int = 3, attem
         attempts_max=attempts_max,
         member=None,
         tool="command",
-        words=["true"],
+        arguments=["true"],
         worktrees=False,
         directory="/",
         branch=None,

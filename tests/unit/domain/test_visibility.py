@@ -9,9 +9,11 @@ import pytest
 
 from maestro.domain.callers import SERVER_CALLER, Caller, Role, person_caller, unidentified_caller
 from maestro.domain.events import Event, EventKind
-from maestro.domain.members import Member, Permission, Tool
-from maestro.domain.tasks import Priority, Task, TaskStatus
+from maestro.domain.members import Member, Permission
+from maestro.domain.priorities import Priority
+from maestro.domain.tasks import Task, TaskStatus
 from maestro.domain.visibility import may_read, may_read_task, redact_event, redact_member, redact_task
+from maestro.tools.registry import Tool
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 WORKER = Caller(Role.WORKER, "ses_w", session_id="ses_w", project_id="prj_a")

@@ -20,8 +20,8 @@ from maestro.prompts.templates import packaged_templates
 from maestro.surfaces.cli.grammar import Grammar
 from maestro.surfaces.cli.parameters import ValueKind, parameters_of
 from maestro.surfaces.cli.parse import parse_command
-from maestro.surfaces.mcp import tools
-from maestro.surfaces.mcp.calls import ToolCalls
+from maestro.surfaces.mcp.tools import tool_list
+from maestro.surfaces.mcp.tools.calls import ToolCalls
 
 # Part of the command line's contract, but not yet of the registry: what they take.
 COMING = {}
@@ -93,7 +93,7 @@ def test_every_tool_call_in_our_texts_means_that_operation(
 @pytest.mark.parametrize("operation", sorted(set(call_names.CALLS) - {"caller.whoami"}))
 def test_the_table_agrees_with_the_tools(operation: str) -> None:
     call = call_names.CALLS[operation]
-    (use,) = [use for use in tools.TOOLS_BY_NAME[call.tool].uses if use.operation.name == operation]
+    (use,) = [use for use in tool_list.TOOLS_BY_NAME[call.tool].uses if use.operation.name == operation]
     assert use.action == call.action
     assert {field: argument for argument, field in use.field_names.items()} == call.arguments
 
@@ -112,7 +112,7 @@ def texts_for(mode: SessionMode) -> Iterator[str]:
 def test_what_a_session_is_told_to_call_is_in_its_list_of_tools(mode: SessionMode, role: Role) -> None:
     for text in texts_for(mode):
         for _, operation, _ in call_names.find_placeholders(text):
-            uses = tools.TOOLS_BY_NAME[call_names.CALLS[operation].tool].uses_for(Caller(role, "x"))
+            uses = tool_list.TOOLS_BY_NAME[call_names.CALLS[operation].tool].uses_for(Caller(role, "x"))
             assert SAME.get(operation, operation) in {use.operation.name for use in uses}
 
 
@@ -123,14 +123,14 @@ def test_what_a_session_is_told_to_call_is_in_its_list_of_tools(mode: SessionMod
             "Look again later: maestro mail status msg_01ABC",
             'Look again later: mail(action="status", id="msg_01ABC")',
         ),
-        ("Wait again: maestro ask wait req_1", 'Wait again: wait(ask="req_1")'),
+        ("Wait again: maestro ask wait ask_1", 'Wait again: wait(ask="ask_1")'),
         ("maestro session list shows those there are.", 'sessions(action="list") shows those there are.'),
         ("there is more: --cursor 3.17", 'there is more: cursor="3.17"'),
         ("Start it: maestro up", "Start it: maestro up"),
         ("maestro mail inbox --all", "inbox(all=true)"),
         ("maestro task show ID lists them.", 'tasks(action="show", id="ID") lists them.'),
         ("maestro session list --active, or so", 'sessions(action="list", active=true), or so'),
-        ("Say --tool claude; or a program: -- PROGRAM ARGS…", "Say tool claude; or a program: words"),
+        ("Say --tool claude; or a program: -- PROGRAM ARGS…", "Say tool claude; or a program: arguments"),
         (
             "Claim what you still work on: maestro task start vc#3",
             'Claim what you still work on: task_update(action="start", id="vc#3")',

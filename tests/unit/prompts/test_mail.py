@@ -12,7 +12,7 @@ import pytest
 from maestro.core import limits
 from maestro.domain.manifests import AgentReach
 from maestro.domain.messages import MessageStatus, MessageType, ReceivedMessage, Sender, SenderKind
-from maestro.domain.tasks import Priority
+from maestro.domain.priorities import Priority
 from maestro.prompts import mail
 
 DAVE = Sender(SenderKind.SESSION, "ses_1", "dave", "dave/vc", "dana", "vc")
@@ -35,7 +35,7 @@ def letter(seq: int = 1, body: str = "Hello.", **changed: Any) -> ReceivedMessag
         "task": None,
         "hops": 0,
         "created_at": datetime(2026, 11, 16, tzinfo=UTC),
-        "box": "ses_2",
+        "mailbox": "ses_2",
         "status": MessageStatus.SENT,
         "reason": None,
         "claimed_by": None,

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from maestro.runner.config import RunnerOrder
 from maestro.runner.inbox import ProgramInbox
 from maestro.tools import socket_paths
+from maestro.wire.runner_order import RunnerOrder
 
 SPELT_BY = "maestro.tools.claude.inbox"
 
@@ -61,7 +61,7 @@ def program(path: Path) -> Iterator[Program]:
 def inbox(path: Path) -> Iterator[ProgramInbox]:
     words = {"session_id": "ses_1", "token": "", "socket": "", "folder": "", "directory": "/"}
     made = ProgramInbox(
-        RunnerOrder(**words, words=["true"], environment={}, inbox={"path": str(path), "spelt_by": SPELT_BY})
+        RunnerOrder(**words, arguments=["true"], environment={}, inbox={"path": str(path), "spelt_by": SPELT_BY})
     )
     yield made
     made.close()
@@ -70,16 +70,16 @@ def inbox(path: Path) -> Iterator[ProgramInbox]:
 def test_a_message_comes_in_whole_and_once(inbox: ProgramInbox, program: Program) -> None:
     text = 'Say "hello"\n' * 50_000
     for _ in range(2):  # the answer to the first was lost
-        assert inbox.handle_request("prompt", {"id": "req_1", "text": text}) == {"state": "said"}
-    assert inbox.handle_request("prompt", {"id": "req_2", "text": "And this."}) == {"state": "said"}
+        assert inbox.handle_request("prompt", {"id": "psh_1", "text": text}) == {"state": "said"}
+    assert inbox.handle_request("prompt", {"id": "psh_2", "text": "And this."}) == {"state": "said"}
     assert program.heard == [text, "And this."]
 
 
 def test_that_nobody_listens_is_told_and_it_may_be_said_again(inbox: ProgramInbox, path: Path) -> None:
-    told = inbox.handle_request("prompt", {"id": "req_1", "text": "Hello."})
+    told = inbox.handle_request("prompt", {"id": "psh_1", "text": "Hello."})
     assert told is not None and told["state"] == "closed" and "inbox" in told["why"]
     program = Program(path)
-    assert inbox.handle_request("prompt", {"id": "req_1", "text": "Hello."}) == {"state": "said"}
+    assert inbox.handle_request("prompt", {"id": "psh_1", "text": "Hello."}) == {"state": "said"}
     program.close()
     assert program.heard == ["Hello."]
 
@@ -95,20 +95,12 @@ def test_nothing_of_it_is_left(inbox: ProgramInbox, path: Path) -> None:
     assert not path.exists()
 
 
-def test_an_address_that_is_too_long_lies_elsewhere(tmp_path: Path) -> None:
-    deep = tmp_path / ("d" * 120) / "in.sock"
-    short = socket_paths.short_socket_path(deep, "ses_0123456789abcdef")
-    assert len(str(short)) < 100 and short.name == "in.sock"
-    assert short.parent.stat().st_mode & 0o777 == 0o700
-    short.parent.rmdir()
-
-
 @pytest.fixture
 def pipe(tmp_path: Path) -> Iterator[ProgramInbox]:
     (tmp_path / "in").touch()  # of an earlier start
     words = {"session_id": "ses_1", "token": "", "socket": "", "folder": "", "directory": "/"}
     made = ProgramInbox(
-        RunnerOrder(**words, words=["true"], environment={}, inbox={"path": str(tmp_path / "in"), "kind": "pipe"})
+        RunnerOrder(**words, arguments=["true"], environment={}, inbox={"path": str(tmp_path / "in"), "kind": "pipe"})
     )
     yield made
     made.close()
@@ -129,17 +121,17 @@ def test_a_command_that_waits_gets_one_message_and_ends(pipe: ProgramInbox, tmp_
         command = waits(tmp_path, pipe)
         assert pipe.describe_state() == {"listens": True}
         assert command.poll() is None, "to be asked whether it waits does not end it"
-        assert pipe.handle_request("prompt", {"id": f"req_{number}", "text": "Hello."}) == {"state": "said"}
+        assert pipe.handle_request("prompt", {"id": f"psh_{number}", "text": "Hello."}) == {"state": "said"}
         assert command.communicate(timeout=10)[0] == "Hello.\n"
-        assert pipe.handle_request("prompt", {"id": f"req_{number}", "text": "Hello."}) == {"state": "said"}
+        assert pipe.handle_request("prompt", {"id": f"psh_{number}", "text": "Hello."}) == {"state": "said"}
 
 
 def test_where_no_command_waits_that_is_told(pipe: ProgramInbox, tmp_path: Path) -> None:
-    told = pipe.handle_request("prompt", {"id": "req_1", "text": "Hello."})
+    told = pipe.handle_request("prompt", {"id": "psh_1", "text": "Hello."})
     assert told is not None and told["state"] == "closed" and "waits for Maestro" in told["why"]
     command = waits(tmp_path, pipe)
     command.kill()
     command.communicate()
     assert pipe.describe_state() == {"listens": False}
-    told = pipe.handle_request("prompt", {"id": "req_1", "text": "Hello."})
+    told = pipe.handle_request("prompt", {"id": "psh_1", "text": "Hello."})
     assert told is not None and told["state"] == "closed"

@@ -12,9 +12,9 @@ import pytest
 
 from maestro.core import limits
 from maestro.runner import reports
-from maestro.runner.config import RunnerOrder
 from maestro.testing.frames import ClientRequest, FrameServer, ScriptedConnection
 from maestro.wire import frames
+from maestro.wire.runner_order import RunnerOrder
 
 Answers = Callable[[dict[str, Any]], int]
 

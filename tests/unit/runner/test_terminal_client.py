@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from maestro.runner import terminal_client as fronts
-from maestro.runner.config import RunnerOrder
 from maestro.runner.program import RunningProgram
 from maestro.runner.terminal_client import TerminalClient
 from maestro.testing.supervised import wait_until
 from maestro.tools import placeholders
+from maestro.wire.runner_order import RunnerOrder
 
 
 class Stand:
@@ -32,8 +32,8 @@ class Stand:
 
     def start(self, script: str) -> TerminalClient:
         order = RunnerOrder(
-            session_id="ses_1", token="", socket="", folder=str(self._folder), words=[], directory=str(self._folder),
-            environment=dict(os.environ), front=["sh", "-c", script, placeholders.CONVERSATION_PLACEHOLDER],
+            session_id="ses_1", token="", socket="", folder=str(self._folder), arguments=[], directory=str(self._folder),
+            environment=dict(os.environ), terminal_client=["sh", "-c", script, placeholders.CONVERSATION_PLACEHOLDER],
         )  # fmt: skip
         self.front = TerminalClient(order, self._selector, show=self._show, on_leave=self._left)
         return self.front
@@ -113,7 +113,7 @@ def test_one_that_breaks_is_started_again_and_not_for_ever(stand: Stand, tmp_pat
 
 def test_one_that_cannot_be_started_is_told_of(stand: Stand, tmp_path: Path) -> None:
     front = stand.start("true")
-    front._order.front[0] = str(tmp_path / "nowhere")
+    front._order.terminal_client[0] = str(tmp_path / "nowhere")
     front.join_conversation("t")
     stand.until(lambda: b"cannot start" in stand.shown)
     assert not front.is_running

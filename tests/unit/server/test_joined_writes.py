@@ -1,4 +1,4 @@
-"""The head and the body of an answer leave in one write, and nothing that must be out is held back."""
+"""Test the transport that sends the head and the body of an answer in one write."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ HEAD = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n"
 
 
 class Recorder(asyncio.Transport):
-    """A transport that remembers what it was told."""
+    """A transport that records its calls."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -43,7 +43,7 @@ def joined() -> tuple[JoinedWrites, Recorder]:
     return JoinedWrites(recorder, asyncio.get_running_loop()), recorder
 
 
-async def test_head_and_body_are_one_write_that_is_out_at_once() -> None:
+async def test_head_and_body_leave_in_one_write_at_once() -> None:
     transport, recorder = joined()
     transport.write(HEAD)
     transport.write(b"{}")

@@ -1,4 +1,4 @@
-"""The running server does by itself what follows from what happened: nobody has to ask, and nothing waits for a round."""
+"""Test the reactions of a server to events: background jobs run at once, and cached values are forgotten."""
 
 from __future__ import annotations
 
@@ -10,47 +10,93 @@ import pytest
 
 from maestro.core import errors, limits
 from maestro.domain.callers import Caller
-from maestro.events.hub import EVERYTHING
+from maestro.domain.events import Event, EventKind
+from maestro.events.hub import EVERYTHING, Hub
 from maestro.operations import mail, mail_shapes, sessions
 from maestro.operations import server as server_ops
 from maestro.server.app import Server
+from maestro.server.part import PartJob, Reaction
+from maestro.server.reactions import Reactions
+from maestro.services.jobs import BackgroundJobs
 from maestro.testing.clock import FakeClock
 
 Join = Callable[..., Awaitable[Caller]]
 
 
-async def until(server: Server, kind: str, happens: Awaitable[Any]) -> None:
-    """Let something happen, and wait for what follows from it."""
-    with server.hub.subscribe([EVERYTHING]) as heard:
-        await happens
+async def wait_for_event_of(server: Server, kind: str, cause: Awaitable[Any]) -> None:
+    """Await the cause, then wait for an event of the kind."""
+    with server.hub.subscribe([EVERYTHING]) as events:
+        await cause
         async with asyncio.timeout(20):
-            while kind not in [event.kind for event in heard.take_events()]:
-                await heard.wait_for_event()
+            while kind not in [event.kind for event in events.take_events()]:
+                await events.wait_for_event()
 
 
-def letter(to: str, **fields: Any) -> mail_shapes.SendMail:
+def new_message(to: str, **fields: Any) -> mail_shapes.SendMail:
     return mail_shapes.SendMail(**({"to": [to], "subject": "s", "message": "b"} | fields))
 
 
-async def test_what_an_ended_session_left_goes_on(server: Server, join: Join, dana: Caller) -> None:
+class CountedJob:
+    """A job that counts its rounds."""
+
+    name = "counted"
+
+    def __init__(self) -> None:
+        self.rounds = 0
+        self.has_run = asyncio.Event()
+
+    async def run_once(self) -> None:
+        self.rounds += 1
+        self.has_run.set()
+
+
+def new_event(kind: EventKind, subject: str) -> Event:
+    return Event(
+        seq=1, at=FakeClock().now(), kind=kind, version=1, subject=subject, project=None, actor="dana", data={}
+    )
+
+
+async def test_an_event_nudges_its_jobs_and_runs_its_reactions_in_order(clock: FakeClock) -> None:
+    job, calls = CountedJob(), list[tuple[str, str]]()
+    background_jobs, hub = BackgroundJobs(clock=clock), Hub()
+    background_jobs.start_jobs([job])
+    await job.has_run.wait()
+    reactions = Reactions(hub, background_jobs)
+    reactions.add_jobs([PartJob(job, runs_after=(EventKind.TASK_READY,))])
+    reactions.add_reactions([Reaction((EventKind.TASK_READY,), lambda subject: calls.append(("first", subject)))])
+    reactions.add_reactions([Reaction((EventKind.TASK_READY,), lambda subject: calls.append(("second", subject)))])
+    with hub.subscribe([EVERYTHING]) as events:
+        reactions.react_to_events([new_event(EventKind.TASK_CREATED, "tsk_1")])
+        assert calls == []
+        job.has_run.clear()
+        reactions.react_to_events([new_event(EventKind.TASK_READY, "tsk_2")])
+        assert calls == [("first", "tsk_2"), ("second", "tsk_2")]
+        assert [event.subject for event in events.take_events()] == ["tsk_1", "tsk_2"]
+    async with asyncio.timeout(20):
+        await job.has_run.wait()
+    assert job.rounds == 2
+    await background_jobs.close()
+
+
+async def test_unread_mail_of_an_ended_session_is_rerouted(server: Server, join: Join, dana: Caller) -> None:
     worker = await join("w")
-    await server.call(mail.SEND, letter(worker.name), caller=dana)
-    await until(server, "mail.rerouted", server.call(sessions.END, sessions.EndSession(), caller=worker))
+    await server.call(mail.SEND, new_message(worker.name), caller=dana)
+    await wait_for_event_of(server, "mail.rerouted", server.call(sessions.END, sessions.EndSession(), caller=worker))
     inbox = await server.call(mail.INBOX, mail_shapes.ReadInbox(), caller=dana)
     assert [message.reason for message in inbox.messages] == [
         "w has ended (stopped), and no session above it is active"
     ]
 
 
-async def test_what_the_guard_stops_is_told(server: Server, join: Join, dana: Caller) -> None:
+async def test_the_person_is_told_about_stopped_mail(server: Server, join: Join, dana: Caller) -> None:
     worker, peer = await join("w"), await join("x")
 
     async def flood() -> None:
         with pytest.raises(errors.TooFast):
             for _ in range(limits.mail_per_minute_default + 1):
-                await server.call(mail.SEND, letter(peer.name), caller=worker)
+                await server.call(mail.SEND, new_message(peer.name), caller=worker)
 
-    await until(server, "mail.stopped", flood())
+    await wait_for_event_of(server, "mail.stopped", flood())
     inbox = await server.call(mail.INBOX, mail_shapes.ReadInbox(), caller=dana)
     assert [message.subject for message in inbox.messages] == ["w sends too much mail to x"]
 
@@ -58,22 +104,22 @@ async def test_what_the_guard_stops_is_told(server: Server, join: Join, dana: Ca
 async def test_any_call_is_a_sign_of_life(server: Server, join: Join, clock: FakeClock) -> None:
     worker = await join("w")
     clock.advance(limits.session_lease_without_process_seconds + 1)
-    assert not server.presence.was_heard_within(worker.name)
+    assert not server.parts.identity.presence.was_heard_within(worker.name)
     token = server.secrets.session_token(worker.name)
     await server.identify(token=token, peer=None)
-    assert server.presence.was_heard_within(worker.name)
+    assert server.parts.identity.presence.was_heard_within(worker.name)
 
 
-async def test_the_ended_are_forgotten(server: Server, join: Join) -> None:
+async def test_an_ended_session_is_forgotten(server: Server, join: Join) -> None:
     worker = await join("w")
-    assert server.presence.was_heard_within(worker.name)
+    assert server.parts.identity.presence.was_heard_within(worker.name)
     await server.call(sessions.END, sessions.EndSession(), caller=worker)
-    assert not server.presence.was_heard_within(worker.name)
+    assert not server.parts.identity.presence.was_heard_within(worker.name)
     with pytest.raises(errors.NotAuthenticated):
         await server.identify(token=server.secrets.session_token(worker.name), peer=None)
 
 
-async def test_adoption_changes_who_one_is_at_once(server: Server, join: Join, dana: Caller) -> None:
+async def test_an_adoption_changes_the_caller_at_once(server: Server, join: Join, dana: Caller) -> None:
     worker, boss = await join("w"), await join("boss", mode="coordinate")
     request = sessions.AdoptSessions(ids=[worker.name], by=boss.name)
     await server.call(sessions.ADOPT, request, caller=dana)
@@ -81,9 +127,9 @@ async def test_adoption_changes_who_one_is_at_once(server: Server, join: Join, d
     assert known.parent_id == boss.name
 
 
-async def test_a_sender_can_follow_its_receipts_in_the_log(server: Server, join: Join, dana: Caller) -> None:
+async def test_a_sender_can_follow_the_receipts_of_its_mail(server: Server, join: Join, dana: Caller) -> None:
     sender, worker = await join("s"), await join("w")
-    sent = await server.call(mail.SEND, letter(worker.name), caller=sender)
+    sent = await server.call(mail.SEND, new_message(worker.name), caller=sender)
     follow = server_ops.ReadEvents(since=0, follow=True, kind=[server_ops.EventKind.MAIL_READ])
     stream = server.stream(server_ops.EVENTS, follow, caller=sender)
     following = asyncio.ensure_future(anext(stream))
@@ -99,13 +145,11 @@ async def test_a_sender_can_follow_its_receipts_in_the_log(server: Server, join:
     )
 
 
-async def test_a_wait_that_was_begun_before_the_end_of_its_session_is_told_of_it(
-    server: Server, join: Join, dana: Caller
-) -> None:
+async def test_the_end_of_a_session_ends_its_wait(server: Server, join: Join, dana: Caller) -> None:
     worker = await join("w")
     waits = asyncio.ensure_future(server.call(mail.WAIT, mail_shapes.WaitMail(timeout=20_000), caller=worker))
     async with asyncio.timeout(20):
-        while worker.name not in server.presence.connected_sessions():
+        while worker.name not in server.parts.identity.presence.connected_sessions():
             await server.store.read(lambda tx: tx.at)
     await server.call(sessions.END, sessions.EndSession(id=worker.name), caller=dana)
     with pytest.raises(errors.NotAuthenticated):

@@ -1,18 +1,20 @@
-"""Settings: defaults, changes, and files that are wrong."""
+"""Test the settings: defaults, changes, and invalid files."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from maestro.core import errors
 from maestro.server import settings
-from maestro.server.secrets import Secrets
 from maestro.server.settings import ServerSettings
 
 
-def test_without_a_file_everything_has_its_default(tmp_path: Path) -> None:
+def test_without_a_file_all_settings_have_their_defaults(tmp_path: Path) -> None:
     assert settings.load_settings(tmp_path) == ServerSettings()
     assert settings.human_name(ServerSettings())
 
@@ -24,28 +26,64 @@ def test_a_change_is_written_and_read_back(tmp_path: Path) -> None:
     assert "port" not in (tmp_path / "config.toml").read_text()
 
 
+WRITTEN = """# My settings
+human   =  'Dana'   # on records
+
+# A busy machine:
+events_days = 0x1E  # a month
+"""
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_change_keeps_comments_order_and_format(tmp_path: Path, end: str) -> None:
+    file, text = tmp_path / "config.toml", WRITTEN.replace("\n", end)
+    file.write_bytes(text.encode())
+    settings.change_setting(tmp_path, "events_days", "7")
+    assert file.read_bytes().decode() == text.replace("0x1E", "7")
+    settings.change_setting(tmp_path, "keep_worktrees", "true")
+    assert file.read_bytes().decode() == text.replace("0x1E", "7") + "keep_worktrees = true\n"
+    assert settings.load_settings(tmp_path) == ServerSettings(human="Dana", events_days=7, keep_worktrees=True)
+
+
+@pytest.mark.parametrize("text", ["port = 1", "# a comment", "", "\n\n", "'port' = 1", 'human = """\nDana"""'])
+@pytest.mark.parametrize(("name", "value"), [("port", "2"), ("human", "Ada"), ("keep_worktrees", "true")])
+def test_a_change_is_added_to_any_valid_file(tmp_path: Path, text: str, name: str, value: str) -> None:
+    (tmp_path / "config.toml").write_text(text)
+    before = msgspec.structs.asdict(settings.load_settings(tmp_path))
+    changed = settings.change_setting(tmp_path, name, value)
+    assert settings.load_settings(tmp_path) == changed
+    after = msgspec.structs.asdict(changed)
+    assert {key for key in after if after[key] != before[key]} <= {name} and str(after[name]).lower() == value.lower()
+
+
+@pytest.mark.parametrize("data", [b"port = # mine", b"colour = 1 # unknown\n", b"port = 'x'", b"[port]", b"\xff"])
+def test_a_file_with_errors_is_refused_and_not_overwritten(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "config.toml").write_bytes(data)
+    with pytest.raises(errors.Invalid, match=r"config\.toml") as refused:
+        settings.change_setting(tmp_path, "port", "5000")
+    assert "Correct the file" in (refused.value.hint or "")
+    assert (tmp_path / "config.toml").read_bytes() == data
+
+
+def test_the_start_of_a_server_does_not_import_the_editor_of_settings() -> None:
+    code = "import sys, maestro.server.app; sys.exit('tomlkit' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
 @pytest.mark.parametrize(("name", "value"), [("events_days", "-1"), ("port", "many"), ("port", "70000")])
-def test_a_wrong_value_changes_nothing(tmp_path: Path, name: str, value: str) -> None:
+def test_an_invalid_value_changes_nothing(tmp_path: Path, name: str, value: str) -> None:
     with pytest.raises(errors.Invalid):
         settings.change_setting(tmp_path, name, value)
     assert settings.load_settings(tmp_path) == ServerSettings()
 
 
-def test_an_unknown_setting_is_named_with_those_there_are(tmp_path: Path) -> None:
+def test_an_unknown_setting_is_refused(tmp_path: Path) -> None:
     with pytest.raises(errors.NotFound, match="no setting"):
         settings.change_setting(tmp_path, "colour", "red")
 
 
 @pytest.mark.parametrize("text", ["port = ", "colour = 1", "port = 'x'", "\x00"])
-def test_a_file_that_is_wrong_is_said_to_be(tmp_path: Path, text: str) -> None:
+def test_an_invalid_file_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "config.toml").write_text(text)
     with pytest.raises(errors.Invalid, match=r"config\.toml"):
         settings.load_settings(tmp_path)
-
-
-def test_secrets_are_made_once_and_for_their_owner_only(tmp_path: Path) -> None:
-    first, second = Secrets(tmp_path), Secrets(tmp_path)
-    assert first.session_token("ses_a") == second.session_token("ses_a") != first.session_token("ses_b")
-    token = (tmp_path / "token").read_text().strip()
-    assert second.is_person_token(token) and not second.is_person_token(token + "x")
-    assert {(tmp_path / name).stat().st_mode & 0o777 for name in ("token", "secret")} == {0o600}

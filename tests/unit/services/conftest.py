@@ -150,11 +150,11 @@ class World:
         return inbox.messages
 
     async def states(self, message: Any) -> dict[str, str]:
-        """How far a message has come, by box."""
+        """How far a message has come, by mailbox."""
         found = await self.store.read(lambda tx: tx.mail.get(getattr(message, "id", message)))
         assert found is not None
         deliveries = await self.store.read(lambda tx: tx.deliveries.of_message(found.seq))
-        return {delivery.box: delivery.status.value for delivery in deliveries}
+        return {delivery.mailbox: delivery.status.value for delivery in deliveries}
 
 
 def _register(tx: Tx, caller: Caller, request: session_ops.RegisterSession) -> session_ops.RegisteredSession:

@@ -1,10 +1,12 @@
-"""Background work is done when it is due, and when somebody says so, in whatever thread."""
+"""Background jobs run when they are due, when they are nudged, and never faster than their pace."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from datetime import datetime
+from datetime import datetime, timedelta
+
+import pytest
 
 from maestro.services.jobs import BackgroundJobs
 from maestro.testing.clock import FakeClock
@@ -13,27 +15,80 @@ _SECONDS_MAX = 10.0
 
 
 class Rounds:
-    """A job that is never due by itself."""
+    """A job that is never due by itself, and counts its rounds."""
 
     name = "rounds"
 
     def __init__(self) -> None:
         self.done = 0
-        self.again = asyncio.Event()
+        self.first, self.again = asyncio.Event(), asyncio.Event()
 
     async def run_once(self) -> datetime | None:
         self.done += 1
+        self.first.set()
         if self.done > 1:
             self.again.set()
         return None
 
 
-async def test_a_nudge_out_of_another_thread_wakes_it(clock: FakeClock) -> None:
+async def test_a_nudge_from_another_thread_runs_the_job(clock: FakeClock) -> None:
     job = Rounds()
-    upkeep = BackgroundJobs([job], clock=clock)
-    await asyncio.sleep(0.01)
+    jobs = BackgroundJobs(clock=clock)
+    jobs.start_jobs([job])
+    await job.first.wait()
     assert job.done == 1
-    threading.Timer(0.05, upkeep.nudge_job_from_thread, [job.name]).start()
+    threading.Timer(0.05, jobs.nudge_job_from_thread, [job.name]).start()
     async with asyncio.timeout(_SECONDS_MAX):
         await job.again.wait()
-    await upkeep.close()
+    await jobs.close()
+
+
+class DueRounds(Rounds):
+    """A job that is due again at once; its first round fails."""
+
+    def __init__(self, clock: FakeClock, *, error: Exception | None = None) -> None:
+        super().__init__()
+        self._clock = clock
+        self._error = error
+
+    async def run_once(self) -> datetime | None:
+        await super().run_once()
+        if self.done == 1 and self._error is not None:
+            raise self._error
+        return self._clock.now() - timedelta(seconds=1) if self.done == 1 else None
+
+
+async def test_a_job_that_is_due_runs_again_at_once(clock: FakeClock) -> None:
+    job = DueRounds(clock)
+    jobs = BackgroundJobs(clock=clock)
+    jobs.start_jobs([job])
+    async with asyncio.timeout(_SECONDS_MAX):
+        await job.again.wait()
+    await jobs.close()
+
+
+async def test_a_failed_round_is_logged_and_does_not_end_the_job(
+    clock: FakeClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    job = DueRounds(clock, error=ValueError("no room"))
+    jobs = BackgroundJobs(clock=clock)
+    jobs.start_jobs([job])
+    async with asyncio.timeout(_SECONDS_MAX):
+        await job.first.wait()
+        jobs.nudge_job(job.name)
+        await job.again.wait()
+    await jobs.close()
+    assert "background job rounds failed: no room" in caplog.text
+
+
+async def test_a_job_with_a_pace_waits_between_two_rounds(clock: FakeClock) -> None:
+    job = Rounds()
+    jobs = BackgroundJobs(clock=clock)
+    jobs.start_jobs([job], paces={job.name: 0.05})
+    await job.first.wait()
+    began = asyncio.get_running_loop().time()
+    jobs.nudge_job(job.name)
+    async with asyncio.timeout(_SECONDS_MAX):
+        await job.again.wait()
+    assert asyncio.get_running_loop().time() - began > 0.03
+    await jobs.close()

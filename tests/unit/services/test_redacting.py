@@ -1,4 +1,4 @@
-"""Requests are stored without tokens, whatever field holds them."""
+"""Tokens are hidden in every field of a request."""
 
 import msgspec
 
@@ -28,7 +28,7 @@ def test_a_request_without_tokens_stays_the_same_object() -> None:
     assert hide_tokens(Part("x")) is not None
 
 
-def test_every_field_is_looked_at() -> None:
+def test_tokens_are_hidden_in_every_kind_of_field() -> None:
     data = f"a {TOKEN}".encode()
     for given, hidden in (
         (Whole(title=TOKEN, number=3), Whole(title=HIDDEN_TOKEN, number=3)),
@@ -40,6 +40,6 @@ def test_every_field_is_looked_at() -> None:
         assert hide_tokens(given) == hidden
 
 
-def test_binary_data_stays_as_it_is() -> None:
+def test_binary_data_is_not_changed() -> None:
     part = Part("b", b"\xff\x00" + TOKEN.encode())
     assert hide_tokens(part) == part

@@ -8,26 +8,21 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from tests.unit.services.conftest import OTHER, VC, World
+from tests.unit.services.conftest import OTHER, World
 from tests.unit.services.conversations.conftest import spoken_with
 
 from maestro.core import errors
 from maestro.domain.callers import Caller
-from maestro.domain.documents import ReportKind
-from maestro.domain.events import EventKind
 from maestro.events.feed import Feed
 from maestro.operations import asks as ask_ops
 from maestro.operations import server as log_ops
 from maestro.operations import sessions as ops
 from maestro.operations import terminals as terminal_ops
-from maestro.operations import timeline as timeline_ops
-from maestro.services import timelines
 from maestro.services.asks import asks
 from maestro.services.events import EventLog
 from maestro.services.sessions import views
 from maestro.services.supervision import control
 from maestro.services.supervision.terminals import Terminals
-from maestro.services.tasks import session_report
 
 
 class Walled:
@@ -47,22 +42,6 @@ class Walled:
 @pytest.fixture
 async def walled(world: World) -> Walled:
     return Walled(world, await spoken_with(world, "w"), await world.boss("stranger", project=OTHER.id))
-
-
-async def test_a_session_reads_the_log_of_its_own_project(walled: Walled) -> None:
-    await walled.world.send(walled.worker, "human", subject="Secret")
-    for named in ("vc", VC.id):
-        with pytest.raises(errors.NotPermitted, match="not of vc") as refused:
-            await walled.log(walled.stranger, project=named)
-        assert "task wait" in refused.value.hint
-    for by, fields in (
-        (walled.worker, {}),
-        (walled.worker, {"project": "vc"}),
-        (walled.world.dana, {"project": "vc"}),
-    ):
-        assert EventKind.MAIL_SENT in [event.kind for event in (await walled.log(by, **fields)).events]
-    own = await walled.log(walled.stranger)
-    assert {event.project for event in own.events} == {OTHER.id}
 
 
 async def test_what_a_session_was_told_is_for_its_project(walled: Walled) -> None:
@@ -100,21 +79,3 @@ async def test_what_a_session_asks_is_for_its_project(walled: Walled) -> None:
         assert [ask.title for ask in (await walled.read(views.show_session, one, by)).asks] == ["Secret?"]
         assert "asks: Secret?" in [signal.detail for signal in (await explaining.explain_session(by, one)).signals]
         assert len((await walled.read(asks.list_asks, ask_ops.ListAsks(project="vc"), by)).asks) == 1
-
-
-async def test_a_timeline_tells_a_session_what_it_may_see(walled: Walled) -> None:
-    world = walled.world
-    await world.do(
-        session_report.report_work, ops.ReportSession(kind=ReportKind.PROGRESS, text="Secret"), by=walled.worker
-    )
-    task = await world.task(held_by=walled.worker)
-    await world.send(walled.worker, "human", subject="Secret", task=task.ref)
-
-    async def told(by: Caller) -> dict[str, str]:
-        shown = await walled.read(timelines.show_timeline, timeline_ops.ShowTimeline(task=task.id), by)
-        return {one.kind: str(one.data) for one in shown.moments}
-
-    seen = await told(walled.stranger)
-    assert "task.started" in seen and "Secret" not in str(seen)
-    for by in (walled.worker, world.dana):
-        assert {"mail.sent", "session.reported"} <= set(await told(by))

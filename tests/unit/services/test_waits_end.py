@@ -10,27 +10,11 @@ import pytest
 
 from maestro.core import errors
 from maestro.operations import asks as ask_ops
-from maestro.operations import sessions as session_ops
-from maestro.operations import task_shapes
 from maestro.services.asks import asks
 from maestro.services.asks.asks import AskWaits
-from maestro.services.sessions.waits import SessionWaits
-from maestro.services.tasks.waits import TaskWaits
 
 World = Any
 LONG = 60_000
-
-
-async def for_a_task(world: World, worker: Any, **until: Any) -> Any:
-    await world.task()
-    waits = TaskWaits(world.store, world.hub, world.presence)
-    return waits.wait_for_tasks(worker, task_shapes.WaitTasks(ids=["#1"], timeout=LONG, **until))
-
-
-async def for_a_session(world: World, worker: Any) -> Any:
-    other = await world.join("other")
-    waits = SessionWaits(world.store, world.hub, world.presence)
-    return waits.wait_for_sessions(worker, session_ops.WaitSessions(ids=[other.name], timeout=LONG))
 
 
 async def for_an_answer(world: World, worker: Any) -> Any:
@@ -40,7 +24,7 @@ async def for_an_answer(world: World, worker: Any) -> Any:
     return waits.wait_for_answer(worker, ask_ops.WaitAsk(id=made.id, timeout=LONG))
 
 
-@pytest.mark.parametrize("begin", [for_a_task, for_a_session, for_an_answer])
+@pytest.mark.parametrize("begin", [for_an_answer])
 async def test_the_end_of_its_session_ends_a_wait(world: World, begin: Callable[..., Any]) -> None:
     worker = await world.join("w")
     waiting = asyncio.create_task(await begin(world, worker))
@@ -50,13 +34,3 @@ async def test_the_end_of_its_session_ends_a_wait(world: World, begin: Callable[
     async with asyncio.timeout(5):
         with pytest.raises(errors.NotAuthenticated):
             await waiting
-
-
-async def test_what_happens_to_oneself_is_no_change_of_what_one_waits_for(world: World) -> None:
-    worker = await world.join("w")
-    waiting = asyncio.create_task(await for_a_task(world, worker, until=task_shapes.TaskWaitUntil.ANY_CHANGE))
-    await asyncio.sleep(0.05)
-    await world.do(asks.create_ask, ask_ops.CreateAsk(title="Which port?"), by=worker)  # it needs input now
-    await asyncio.sleep(0.05)
-    assert not waiting.done()
-    waiting.cancel()

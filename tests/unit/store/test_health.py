@@ -26,9 +26,9 @@ def health(tmp_path: Path) -> StorageHealth:
 def test_a_problem_is_noted_once_and_outlives_the_server(health: StorageHealth, tmp_path: Path) -> None:
     assert health.record_finding(DAMAGED, at=AT)
     assert not health.record_finding(DamageFinding(DamageKind.DATABASE, "another page"), at=AT)
-    health.set_ask(DamageKind.DATABASE, "req_1")
+    health.set_ask(DamageKind.DATABASE, "ask_1")
     (known,) = StorageHealth(tmp_path).problems
-    assert (known.kind, known.text, known.found_at, known.ask_id) == (DamageKind.DATABASE, DAMAGED.text, AT, "req_1")
+    assert (known.kind, known.text, known.found_at, known.ask_id) == (DamageKind.DATABASE, DAMAGED.text, AT, "ask_1")
 
 
 def test_a_check_forgets_what_it_no_longer_finds_but_never_a_loss(health: StorageHealth, tmp_path: Path) -> None:

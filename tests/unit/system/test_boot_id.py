@@ -41,7 +41,7 @@ def test_only_the_very_process_is_ended(tmp_path: Path, change: dict[str, object
         started = f"{change.get('ticks', ticks)}@{change.get('boot', boot)}"
         runners = Runners(tmp_path)
         runners.session_folder("ses_1").mkdir(parents=True)
-        note = RunnerNote(runner=1, runner_started="1", agent=pid, agent_started=started, epoch=1)
+        note = RunnerNote(runner=1, runner_started="1", program=pid, program_started=started, epoch=1)
         (runners.session_folder("ses_1") / "runner.json").write_bytes(msgspec.json.encode(note))
         epoch = change.get("epoch", 1)
         assert isinstance(epoch, int)

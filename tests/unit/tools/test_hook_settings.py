@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from maestro.tools import hook_registry, hook_settings
+from maestro.tools import hook_settings, registry
 
 
-@pytest.mark.parametrize("tool", hook_registry.DIALECTS)
+@pytest.mark.parametrize("tool", registry.DIALECTS)
 def test_every_event_has_its_command(tool: str) -> None:
-    groups = hook_settings.hooks_by_command(tool, lambda event: f"maestro hook {tool} {event}")
-    assert groups.keys() == hook_registry.DIALECTS[tool].events.keys()
+    groups = hook_settings.hooks_by_command(registry.DIALECTS[tool], lambda event: f"maestro hook {tool} {event}")
+    assert groups.keys() == registry.DIALECTS[tool].events.keys()
     for event, ((group),) in groups.items():
         (hook,) = group["hooks"]
         assert (hook["type"], hook["command"]) == ("command", f"maestro hook {tool} {event}")
@@ -18,7 +18,7 @@ def test_every_event_has_its_command(tool: str) -> None:
 
 def test_gemini_counts_milliseconds_and_codex_is_impatient_at_the_end() -> None:
     def timeout(tool: str, event: str) -> int:
-        (group,) = hook_settings.hooks_by_command(tool, str)[event]
+        (group,) = hook_settings.hooks_by_command(registry.DIALECTS[tool], str)[event]
         return int(group["hooks"][0]["timeout"])
 
     assert timeout("gemini", "AfterTool") == 10_000
@@ -28,7 +28,7 @@ def test_gemini_counts_milliseconds_and_codex_is_impatient_at_the_end() -> None:
 
 @pytest.mark.parametrize(("tool", "url"), [("claude", ""), ("claude", "http://127.0.0.1:4747"), ("codex", "")])
 def test_beside_a_protocol_nothing_is_told_or_asked_twice(tool: str, url: str) -> None:
-    groups = hook_settings.hooks_beside_protocol(tool, ["/a path/maestro", "hook"], url=url)
+    groups = hook_settings.hooks_beside_protocol(registry.DIALECTS[tool], ["/a path/maestro", "hook"], url=url)
     assert not groups.keys() & {"PermissionRequest", "Notification", "SessionEnd"}
     assert groups.keys() >= {"SessionStart", "PreToolUse", "PostToolUse", "Stop"}
     (group,) = groups["SessionStart"]
@@ -38,7 +38,9 @@ def test_beside_a_protocol_nothing_is_told_or_asked_twice(tool: str, url: str) -
 
 
 def test_over_http_no_secret_stands_in_the_settings() -> None:
-    groups = hook_settings.hooks_over_http("http://127.0.0.1:4747/", str, timeouts={"PermissionRequest": 3_600})
+    groups = hook_settings.hooks_over_http(
+        registry.DIALECTS["claude"], "http://127.0.0.1:4747/", str, timeouts={"PermissionRequest": 3_600}
+    )
     (asks,) = groups["PermissionRequest"]
     assert asks["hooks"] == [
         {
@@ -55,7 +57,7 @@ def test_over_http_no_secret_stands_in_the_settings() -> None:
 
 @pytest.mark.parametrize(("tool", "event"), [("claude", "PermissionRequest"), ("gemini", "BeforeTool")])
 def test_in_a_terminal_a_request_waits_for_the_person(tool: str, event: str) -> None:
-    groups = hook_settings.hooks_in_terminal(tool, ["maestro", "hook"])
+    groups = hook_settings.hooks_in_terminal(registry.DIALECTS[tool], ["maestro", "hook"])
     patient = [name for name, (group,) in groups.items() if "--patient" in group["hooks"][0]["command"]]
     assert patient == [event]
     (group,) = groups[event]
@@ -63,5 +65,5 @@ def test_in_a_terminal_a_request_waits_for_the_person(tool: str, event: str) -> 
 
 
 def test_where_nothing_is_asked_for_no_tool_of_geminis_waits() -> None:
-    groups = hook_settings.hooks_in_terminal("gemini", ["maestro", "hook"], gates=False)
+    groups = hook_settings.hooks_in_terminal(registry.DIALECTS["gemini"], ["maestro", "hook"], gates=False)
     assert not any("--patient" in group["hooks"][0]["command"] for (group,) in groups.values())

@@ -45,10 +45,7 @@ class ConnectRecords:
             return None
 
     def records_of_tool(self, tool: str) -> list[ConnectRecord]:
-        records = (
-            [self._read_record(file) for file in sorted(self._folder.glob("*.json"))] if self._folder.is_dir() else []
-        )
-        return [record for record in records if record is not None and record.tool == tool]
+        return [record for record in self._all_records() if record.tool == tool]
 
     def content_before(self, record: ConnectRecord) -> bytes | None:
         return (self._folder / record.before).read_bytes() if record.before is not None else None
@@ -69,6 +66,19 @@ class ConnectRecords:
     def delete_record(self, record: ConnectRecord) -> None:
         """Delete the record of a restored file. The copy stays: it is small, and may be the person's last copy."""
         self._record_file(Path(record.path)).unlink(missing_ok=True)
+
+    def hand_over_folders(self, folders: list[Path]) -> None:
+        """Add each folder to the record of another file in it: the last file of a folder removes the folder."""
+        for folder in folders:
+            for record in self._all_records():
+                if Path(os.path.realpath(record.path)).is_relative_to(folder):
+                    record.folders.append(str(folder))
+                    self.save_record(record)
+                    break
+
+    def _all_records(self) -> list[ConnectRecord]:
+        files = sorted(self._folder.glob("*.json")) if self._folder.is_dir() else []
+        return [record for file in files if (record := self._read_record(file)) is not None]
 
     def _make_folder(self) -> None:
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)

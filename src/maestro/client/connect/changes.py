@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from maestro.client.connect import files, settings_text, toml_text
 from maestro.client.connect.change_records import ConnectRecord, ConnectRecords, digest_content
-from maestro.client.connect.entries import SettingsFormat, SettingsTarget, is_stale_mcp_entry
+from maestro.client.connect.entries import is_stale_mcp_entry
 from maestro.client.connect.files import ChangedMeanwhile, SettingsContent
 from maestro.client.connect.settings_text import NotChangeable
+from maestro.tools.connect_support import SettingsFormat, SettingsTarget
 
 _ATTEMPTS_MAX = 5
 
@@ -54,21 +56,22 @@ def plan_connect(target: SettingsTarget, records: ConnectRecords) -> FileChange:
     return FileChange(settings, text.encode(), notes, mcp=mcp, tables=tables)
 
 
-def plan_trust(target: SettingsTarget, records: ConnectRecords, hashes: dict[str, str]) -> FileChange:
-    """Return the change that marks hooks as reviewed by the person, for codex."""
+def plan_trust(
+    target: SettingsTarget, records: ConnectRecords, marks: Sequence[tuple[tuple[str, ...], dict[str, str]]]
+) -> FileChange:
+    """Return the change that marks hooks as reviewed by the person. Each mark is a TOML table with its keys."""
     settings = files.read_settings(target.path)
     record = records.find_record(target.path)
     text = settings.text
     tables = [tuple(keys) for keys in record.tables] if record is not None else []
     try:
-        for key, value in hashes.items():
-            keys = ("hooks", "state", key)
+        for keys, table in marks:
             present_table = toml_text.find_value(toml_text.parse_toml(text), keys)
             if present_table is not None and keys in tables:
                 text = toml_text.remove_table(text, keys)
             elif present_table is not None:
-                continue  # codex or the person wrote the table
-            text = toml_text.add_table(text, keys, {"trusted_hash": value})
+                continue  # the program or the person wrote the table
+            text = toml_text.add_table(text, keys, table)
             tables = [*tables, keys] if keys not in tables else tables
     except toml_text.UneditableToml as error:
         raise NotChangeable(f"the file cannot be changed: {error}") from None
@@ -146,8 +149,9 @@ def apply_disconnect(target: SettingsTarget, change: FileChange, records: Connec
     elif not change.is_none and change.after is not None:
         files.write_settings(change.settings, change.after)
     if record is not None:
-        files.remove_folders([Path(folder) for folder in record.folders])
+        kept_folders = files.remove_folders([Path(folder) for folder in record.folders])
         records.delete_record(record)
+        records.hand_over_folders(kept_folders)
 
 
 def change_with_retries(plan: Any, apply: Any) -> FileChange:

@@ -11,16 +11,17 @@ from maestro.client.connect import (
     context,
     entries,
     files,
+    hook_review,
     installed_programs,
     self_test,
     settings_text,
-    trust,
 )
 from maestro.client.connect.change_records import ConnectRecords
 from maestro.client.connect.changes import FileChange
 from maestro.client.connect.context import print_line
-from maestro.client.connect.entries import SettingsScope, SettingsTarget
 from maestro.client.connect.settings_text import NotChangeable
+from maestro.tools import registry
+from maestro.tools.connect_support import HookReview, ListedHook, SettingsScope, SettingsTarget
 
 _DONE, _FAILED = 0, 1
 
@@ -33,7 +34,9 @@ def run_connect(arguments: list[str]) -> int:
         default=SettingsScope.USER,
         help="your own settings, or the project's",
     )
-    parser.add_argument("--trust", action="store_true", help="codex: mark the hooks as reviewed, in your name")
+    parser.add_argument(
+        "--trust", action="store_true", help=f"{_reviewing_tools()}: mark the hooks as reviewed, in your name"
+    )
     chosen = parser.parse_args(arguments)
     context.require_person("connects agents")
     connecting = ToolConnection(chosen.tool, SettingsScope(chosen.scope))
@@ -56,6 +59,11 @@ def _make_parser(name: str, description: str) -> argparse.ArgumentParser:
     parser.add_argument("tool", metavar="TOOL", choices=entries.TOOLS, help=", ".join(entries.TOOLS))
     parser.add_argument("--dry-run", action="store_true", help="only show the changes")
     return parser
+
+
+def _reviewing_tools() -> str:
+    """Return the tools whose programs run only hooks that the person has reviewed."""
+    return ", ".join(name for name, tool in registry.CONNECTABLE.items() if tool.hook_review)
 
 
 @dataclass
@@ -100,8 +108,8 @@ class ToolConnection:
             print_line(f"{target.path}: {'already up to date' if change.is_none else 'changed'}")
         self._print_notes(done)
         code = self._test_hooks()
-        if self.tool == "codex":
-            code = max(code, self._report_review(trusts=trusts))
+        if (review := registry.CONNECTABLE[self.tool].hook_review) is not None:
+            code = max(code, self._report_review(review, trusts=trusts))
         if code == _DONE:
             print_line(f"{self.tool} is connected: restart {self.tool}, and it joins the project of its directory.")
         return code
@@ -157,40 +165,43 @@ class ToolConnection:
             return []
         return settings_text.hook_commands(files.read_settings(target.path).text)
 
-    def _report_review(self, *, trusts: bool) -> int:
-        """Report or mark the hooks that the person has not reviewed: codex skips these hooks without a message."""
-        program = installed_programs.find_program("codex")
-        hooks = trust.ask_codex(program.path, self.directory) if program is not None else None
+    def _report_review(self, review: HookReview, *, trusts: bool) -> int:
+        """Report or mark the hooks that the person has not reviewed: the program skips these hooks."""
+        program = installed_programs.find_program(self.tool)
+        hooks = hook_review.list_hooks(program.path, review, self.directory) if program is not None else None
         unreviewed = [hook for hook in hooks or () if not hook.is_trusted]
         if hooks is None:
             print_line(
-                "codex did not answer about these hooks; review the hooks when codex asks you at its next start"
+                f"{self.tool} did not answer about these hooks; "
+                f"review the hooks when {self.tool} asks you at its next start"
             )
             return _DONE
         if hooks and not unreviewed:
-            print_line("codex lists these hooks as reviewed")
+            print_line(f"{self.tool} lists these hooks as reviewed")
             return _DONE
         if not trusts:
             print_line(
-                f"codex does not run {len(unreviewed)} of these hooks before you have reviewed them: codex asks you"
+                f"{self.tool} does not run {len(unreviewed)} of these hooks before you have reviewed them: "
+                f"{self.tool} asks you"
             )
-            print_line("at its next start. Until then `codex exec` skips the hooks without a message.")
-            print_line("`maestro connect codex --trust` marks the hooks as reviewed, in your name.")
+            print_line(f"at its next start. Until then {review.skip_note}.")
+            print_line(f"`maestro connect {self.tool} --trust` marks the hooks as reviewed, in your name.")
             return _DONE
-        return self._mark_reviewed({hook.key: hook.digest for hook in unreviewed})
+        return self._mark_reviewed(review, unreviewed)
 
-    def _mark_reviewed(self, hashes: dict[str, str]) -> int:
+    def _mark_reviewed(self, review: HookReview, hooks: list[ListedHook]) -> int:
         target = next(target for target in self.targets if target.mcp_keys)
+        marks = [review.reviewed_table(hook) for hook in hooks]
 
         def apply(change: FileChange) -> None:
             changes.apply_connect(target, change, self.records, tool=self.tool, scope=self.scope.value)
 
         try:
-            changes.change_with_retries(lambda: changes.plan_trust(target, self.records, hashes), apply)
+            changes.change_with_retries(lambda: changes.plan_trust(target, self.records, marks), apply)
         except NotChangeable as reason:
             print_line(f"{target.path} is not changed: {reason}")
             return _FAILED
-        print_line(f"{target.path}: {len(hashes)} hooks are marked as reviewed, in your name")
+        print_line(f"{target.path}: {len(hooks)} hooks are marked as reviewed, in your name")
         return _DONE
 
 

@@ -40,7 +40,7 @@ class SettingsContent:
 
 
 def read_settings(path: Path) -> SettingsContent:
-    """Read a file and follow links; raise LeftAlone if Maestro may not change the file."""
+    """Read a file and follow links; raise NotChangeable if Maestro may not change the file."""
     try:
         real = Path(os.path.realpath(path))
         status = real.lstat()
@@ -82,11 +82,12 @@ def remove_settings(settings: SettingsContent) -> None:
     settings.path.unlink(missing_ok=True)
 
 
-def remove_folders(folders: list[Path]) -> None:
-    """Remove the folders that Maestro made, except folders with other content."""
+def remove_folders(folders: list[Path]) -> list[Path]:
+    """Remove the folders that Maestro made, except folders with other content; return the folders that stay."""
     for folder in sorted(folders, key=lambda path: len(path.parts), reverse=True):
         with contextlib.suppress(OSError):
             folder.rmdir()
+    return [folder for folder in folders if folder.exists()]
 
 
 def _make_folders(folder: Path) -> list[Path]:

@@ -20,17 +20,17 @@ from maestro.client.connect import (
     entries,
     files,
     home_health,
+    hook_review,
     installed_programs,
     settings_text,
-    trust,
 )
 from maestro.client.connect.change_records import ConnectRecords
 from maestro.client.connect.commands import ToolConnection
 from maestro.client.connect.context import print_line
-from maestro.client.connect.entries import SettingsScope, SettingsTarget
 from maestro.client.connect.settings_text import NotChangeable
 from maestro.system import private_home
-from maestro.tools import hook_registry
+from maestro.tools import registry
+from maestro.tools.connect_support import HookReview, SettingsScope, SettingsTarget
 
 _LOG = "hooks.log"
 _RECENT_SECONDS = 24 * 3600
@@ -47,7 +47,7 @@ class DoctorProblem:
     scope: SettingsScope | None = None  # a new connection of the tool in this scope repairs the problem
     starts_server: bool = False
     clears_log: bool = False
-    opens_home: bool = False  # other users can reach the data directory
+    closes_home: bool = False  # the repair closes the data directory to other users
 
 
 @dataclass
@@ -116,7 +116,7 @@ def collect_findings() -> DoctorFindings:
 def _check_home(findings: DoctorFindings) -> None:
     exposed = private_home.find_exposed(context.data_directory())
     for text, remedy in home_health.describe_exposed(exposed):
-        findings.problems.append(DoctorProblem(text, remedy, opens_home=True))
+        findings.problems.append(DoctorProblem(text, remedy, closes_home=True))
 
 
 def _check_server(findings: DoctorFindings) -> None:
@@ -157,21 +157,18 @@ def _check_tool(tool: str, fired: dict[tuple[str, str], Any], findings: DoctorFi
         if connected:
             findings.problems.append(DoctorProblem(f"{tool} is connected, but not found in PATH"))
         return
-    tested = (
-        ""
-        if program.version == installed_programs.TESTED_VERSIONS[tool]
-        else f" (tested with {installed_programs.TESTED_VERSIONS[tool]})"
-    )
+    support = registry.CONNECTABLE[tool]
+    tested = "" if program.version == support.tested_version else f" (tested with {support.tested_version})"
     findings.lines.append(f"{tool:<9} {program.version or 'of an unknown version'}{tested}, {program.path}")
-    findings.lines.append(f"          can: {installed_programs.ABILITIES[tool]}")
+    findings.lines.append(f"          can: {support.hook_summary}")
     connected = list(_find_connections(tool))
     if not connected:
         findings.lines.append(f"          not connected: maestro connect {tool}")
         return
     for scope, targets in connected:
         _check_connection(tool, scope, targets, findings)
-    if tool == "codex":
-        _check_review(program.path, findings)
+    if support.hook_review is not None:
+        _check_review(tool, program.path, support.hook_review, findings)
     findings.lines.extend(f"          {line}" for line in _describe_fired(tool, fired, findings))
 
 
@@ -231,19 +228,19 @@ def _program_in(command: str) -> str:
     return next((part for part in shlex.split(command) if "=" not in part), "")
 
 
-def _check_review(program: str, findings: DoctorFindings) -> None:
-    hooks = trust.ask_codex(program, context.project_directory())
+def _check_review(tool: str, program: str, review: HookReview, findings: DoctorFindings) -> None:
+    hooks = hook_review.list_hooks(program, review, context.project_directory())
     unreviewed = [hook.event for hook in hooks or () if not hook.is_trusted]
     if unreviewed:
-        text = f"codex does not run {len(unreviewed)} hooks, because you have not reviewed them"
+        text = f"{tool} does not run {len(unreviewed)} hooks, because you have not reviewed them"
         findings.problems.append(
-            DoctorProblem(text, "start codex and review the hooks, or: maestro connect codex --trust")
+            DoctorProblem(text, f"start {tool} and review the hooks, or: maestro connect {tool} --trust")
         )
 
 
 def _describe_fired(tool: str, fired: dict[tuple[str, str], Any], findings: DoctorFindings) -> Iterator[str]:
-    """Yield lines about the times at which the hooks fired, the newest first; add recent problems to `findings`."""
-    hooks = {event: fired.get((tool, event)) for event in hook_registry.DIALECTS[tool].events}
+    """Yield lines about the times at which the hooks fired, the newest first; add a line for each recent problem."""
+    hooks = {event: fired.get((tool, event)) for event in registry.DIALECTS[tool].events}
     times = {event: _timestamp(hook["fired_at"]) for event, hook in hooks.items() if hook and hook["fired_at"]}
     newest = sorted(times, key=lambda event: times[event], reverse=True)
     recent = [f"{event} {_format_age(time.time() - times[event])}" for event in newest[:_EVENTS_SHOWN]]
@@ -258,7 +255,7 @@ def _describe_fired(tool: str, fired: dict[tuple[str, str], Any], findings: Doct
 
 
 def _check_log(findings: DoctorFindings) -> None:
-    """Report the hooks that got no answer: the client logs these hooks in a file, because no server ran."""
+    """Report the hooks that got no answer. The client logs these hooks in a file."""
     try:
         lines = (context.data_directory() / _LOG).read_text(errors="replace").splitlines()
     except OSError:
@@ -273,7 +270,7 @@ def _check_log(findings: DoctorFindings) -> None:
 
 
 def _repair(problems: list[DoctorProblem]) -> None:
-    if any(problem.opens_home for problem in problems):
+    if any(problem.closes_home for problem in problems):
         home_health.close_home(context.data_directory())
     if any(problem.starts_server for problem in problems) and context.start_server():
         print_line("started the server")

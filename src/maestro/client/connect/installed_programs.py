@@ -10,20 +10,8 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-_PACKAGES = {
-    "claude": "@anthropic-ai/claude-code",
-    "codex": "@openai/codex",
-    "gemini": "@google/gemini-cli",
-}
-# The versions with which Maestro was tested, and the abilities of hooks and tools in these versions.
-TESTED_VERSIONS = {"claude": "2.1.325", "codex": "0.166.0", "gemini": "0.61.0"}
-ABILITIES = {
-    "claude": "mail between tool calls; critical mail stops the next one; permission requests are shown",
-    "codex": "mail between tool calls; critical mail stops the next one; permission requests are shown; "
-    "runs no hook that you have not reviewed",
-    "gemini": "mail between tool calls; critical mail stops the next one; permission requests are shown; "
-    "does not tell when it has compressed its context by itself",
-}
+from maestro.tools import registry
+
 _VERSION_SECONDS_MAX = 20
 
 
@@ -36,7 +24,7 @@ class InstalledProgram:
 
 
 def find_program(tool: str) -> InstalledProgram | None:
-    path = shutil.which(tool)
+    path = shutil.which(registry.read_levels(tool, None).program)
     if path is None:
         return None
     return InstalledProgram(path, _packaged_version(tool, path) or _printed_version(path))
@@ -49,7 +37,7 @@ def _packaged_version(tool: str, path: str) -> str:
             package = json.loads((folder / "package.json").read_bytes())
         except (OSError, ValueError):
             continue
-        if isinstance(package, dict) and package.get("name") == _PACKAGES[tool]:
+        if isinstance(package, dict) and package.get("name") == registry.CONNECTABLE[tool].package:
             return str(package.get("version", ""))
     return ""
 

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from maestro.client.connect import toml_text
-from maestro.client.connect.entries import SettingsFormat, SettingsTarget, is_maestro_hook
+from maestro.client.connect.entries import is_maestro_hook
 from maestro.text import jsonc
 from maestro.text.jsonc import JsoncDocument, JsoncEdits, JsoncNode
+from maestro.tools.connect_support import SettingsFormat, SettingsTarget
 
 _HOOKS = "hooks"
 _BYTE_ORDER_MARK = "\ufeff"

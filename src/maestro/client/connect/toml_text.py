@@ -36,7 +36,7 @@ def find_value(data: Mapping[str, Any], keys: Sequence[str]) -> Any:
 
 
 def add_table(text: str, keys: Sequence[str], table: Mapping[str, Any]) -> str:
-    """Return the text with a table at the end; raise Unreadable if the table cannot be added."""
+    """Return the text with a table at the end; raise UneditableToml if the table cannot be added."""
     before = parse_toml(text)
     newline = "\r\n" if "\r\n" in text else "\n"
     lines = [
@@ -50,7 +50,7 @@ def add_table(text: str, keys: Sequence[str], table: Mapping[str, Any]) -> str:
 
 
 def remove_table(text: str, keys: Sequence[str]) -> str:
-    """Return the text without a table; raise Unreadable if the table has no header line of its own."""
+    """Return the text without a table; raise UneditableToml if the table has no header line of its own."""
     before = parse_toml(text)
     if find_value(before, keys) is None:
         return text
@@ -76,7 +76,7 @@ def _remove_lines(lines: list[str], begin: int) -> str:
     while end > begin + 1 and (not lines[end - 1].strip() or lines[end - 1].lstrip().startswith("#")):
         end -= 1
     if begin and not lines[begin - 1].strip():
-        begin -= 1  # the empty line that `add` wrote before the table
+        begin -= 1  # the empty line that `add_table` wrote before the table
     return "".join(lines[:begin] + lines[end:])
 
 

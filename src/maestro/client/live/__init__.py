@@ -11,12 +11,14 @@ import json
 from maestro.client import main
 from maestro.wire import exit_codes
 
+# Keys of servers before schema 20: the server of an upgrade is still the earlier one when `maestro down` ends it.
+_EARLIER_KEYS = {"said": "text", "words": "arguments"}
 _VIEWS = {"attach": "attach", "down": "down", "logs": "logs", "run": "run", "save": "save"}
 
 
 def run(handed: bytes) -> int:
     """Run the view that the server handed over; return the exit code."""
-    facts = json.loads(handed)
+    facts = {_EARLIER_KEYS.get(key, key): value for key, value in json.loads(handed).items()}
     view = _VIEWS.get(facts.pop("do"))
     if view is None:
         raise main.CommandEnded(

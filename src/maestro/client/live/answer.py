@@ -12,7 +12,13 @@ def run_command(arguments: list[str]) -> tuple[int, bytes, bytes]:
         sock = main.connect_to_server(main.socket_path())
     except OSError as error:
         raise main.CommandEnded(exit_codes.NO_SERVER, f"no server answers: {error.strerror}") from None
-    exchange = main.FrameExchange(sock)
+    try:
+        return _read_answer(main.FrameExchange(sock), arguments)
+    finally:
+        sock.close()
+
+
+def _read_answer(exchange: main.FrameExchange, arguments: list[str]) -> tuple[int, bytes, bytes]:
     exchange.send_frame(frames.REQUEST, main.request_payload(arguments))
     output = {frames.OUT: b"", frames.ERR: b""}
     while True:

@@ -12,6 +12,7 @@ import time
 from maestro.client import main
 from maestro.client.live import terminal
 from maestro.client.live.link import RunnerLink
+from maestro.system.signal_pipe import SignalPipe
 from maestro.wire import exit_codes, frames
 
 _CHUNK = 1 << 16
@@ -71,7 +72,7 @@ class _AttachedTerminal:
         self._draws = False  # whether the program draws the whole screen; known from its first output
 
     def run(self, watched: int) -> terminal.Ending:
-        woken = self._install_signal_handlers()
+        signals = self._install_signal_handlers()
         try:
             self._attach()
         except OSError:
@@ -80,13 +81,13 @@ class _AttachedTerminal:
         if ending is not None:
             return ending
         with selectors.DefaultSelector() as selector:
-            for source in (0, woken, watched):
+            for source in (0, signals, watched):
                 selector.register(source, selectors.EVENT_READ)
             selector.register(self._link, selectors.EVENT_READ)
             while True:
                 ready = {key.fd for key, _ in selector.select()}
-                if woken in ready:
-                    os.read(woken, 4096)
+                if signals.fileno() in ready:
+                    signals.clear()
                 if watched in ready or self._is_asked_to_end:
                     return self._ending_for_person("detached from")
                 if self._resized:
@@ -100,16 +101,13 @@ class _AttachedTerminal:
                         return ending
                     selector.register(self._link, selectors.EVENT_READ)
 
-    def _install_signal_handlers(self) -> int:
-        woken, waking = os.pipe()
-        for end in (woken, waking):
-            os.set_blocking(end, False)
-        signal.set_wakeup_fd(waking, warn_on_full_buffer=False)
+    def _install_signal_handlers(self) -> SignalPipe:
+        signals = SignalPipe()
         signal.signal(signal.SIGWINCH, lambda number, frame: setattr(self, "_resized", True))
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
             signal.signal(number, lambda number, frame: setattr(self, "_is_asked_to_end", True))
         signal.signal(signal.SIGTSTP, signal.SIG_IGN)
-        return woken
+        return signals
 
     def _attach(self) -> None:
         """Send the terminal's size, unless the person only reads, and ask the runner to draw the present screen."""

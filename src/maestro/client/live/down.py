@@ -12,8 +12,8 @@ _SECONDS_MAX = 20.0  # longer than a server waits for its last commands
 _LOOK_SECONDS = 0.02
 
 
-def run(*, home: str, pid: int, said: str) -> int:
-    """Print the server's message `said` after the server has ended. Fail if the server takes too long.
+def run(*, home: str, pid: int, text: str) -> int:
+    """Print the server's message `text` after the server has ended. Fail if the server takes too long.
 
     Without `home` the function does not wait: a path that is not UTF-8 cannot be sent.
     """
@@ -22,7 +22,7 @@ def run(*, home: str, pid: int, said: str) -> int:
         if time.monotonic() > ends:
             raise main.CommandEnded(exit_codes.FAILED, _remedy(Path(home), pid))
         time.sleep(_LOOK_SECONDS)
-    main.write_all(1, said.encode())
+    main.write_all(1, text.encode())
     return 0
 
 

@@ -55,7 +55,7 @@ class RunFollower:
     def receive_views(self) -> list[RunView]:
         """Read and return new states of the run; empty after a partial frame or the end of the connection.
 
-        Raise Refused if the server does not know the run.
+        Raise RunRefused if the server does not know the run.
         """
         assert self._sock is not None
         try:

@@ -7,9 +7,8 @@ import os
 import socket
 from typing import Any
 
-from maestro.wire import frames
+from maestro.wire import frames, runner_folder
 
-SOCKET = "control.sock"
 _CHUNK = 1 << 16
 _SECONDS_MAX = 10.0
 
@@ -23,10 +22,9 @@ class RunnerLink:
         self._sock.settimeout(_SECONDS_MAX)
         present = os.open(".", os.O_RDONLY | os.O_CLOEXEC)
         try:
-            os.chdir(
-                folder
-            )  # a socket address holds about 100 bytes: connect by the bare name, from within the folder
-            self._sock.connect(SOCKET)
+            # A socket address holds about 100 bytes: connect by the bare name, from within the folder.
+            os.chdir(folder)
+            self._sock.connect(runner_folder.CONTROL_SOCKET)
         except BaseException:
             self._sock.close()
             raise
@@ -44,11 +42,11 @@ class RunnerLink:
         """Send a request and return its answer; drop the frames that come before the answer."""
         self.send_frame(frames.QUERY, json.dumps(request).encode())
         while True:
-            for kind, payload in self._take_frames(1):
-                if kind == frames.ANSWER:
-                    answer: dict[str, Any] = json.loads(payload)
-                    return answer
-            self._receive()
+            while (frame := self._received.take_frame()) is None:
+                self._receive()
+            if frame[0] == frames.ANSWER:
+                answer: dict[str, Any] = json.loads(frame[1])
+                return answer
 
     def receive_frames(self) -> list[tuple[bytes, bytes]]:
         """Return the received frames; wait at most ten seconds for the first. Raise OSError at the end."""
@@ -72,8 +70,8 @@ class RunnerLink:
             raise ConnectionResetError("the runner closed the connection")
         self._received.add_bytes(data)
 
-    def _take_frames(self, count_max: int = 1 << 30) -> list[tuple[bytes, bytes]]:
+    def _take_frames(self) -> list[tuple[bytes, bytes]]:
         taken: list[tuple[bytes, bytes]] = []
-        while len(taken) < count_max and (frame := self._received.take_frame()) is not None:
+        while (frame := self._received.take_frame()) is not None:
             taken.append(frame)
         return taken

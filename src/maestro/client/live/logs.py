@@ -11,9 +11,8 @@ from collections.abc import Iterator
 from maestro.client import main
 from maestro.client.live.link import RunnerLink
 from maestro.text.terminal_text import TerminalLines
-from maestro.wire import exit_codes, frames
+from maestro.wire import exit_codes, frames, runner_folder
 
-_FILES = ("transcript-older.cast", "transcript.cast")
 _QUIET_SECONDS = 0.3  # after this time an unfinished line is printed: the line may be a question
 _CHUNK = 1 << 20
 
@@ -70,7 +69,11 @@ class TranscriptReader:
         self._folder = folder
         self._file = -1
         self._part = b""
-        self._waiting = [file for file in map(self._open_file, _FILES) if file >= 0]
+        self._waiting = [
+            file
+            for file in map(self._open_file, (runner_folder.OLDER_TRANSCRIPT, runner_folder.TRANSCRIPT))
+            if file >= 0
+        ]
 
     def new_events(self) -> Iterator[list[object]]:
         """Yield the events that were written since the last call: [seconds, kind, text]."""
@@ -100,7 +103,7 @@ class TranscriptReader:
     def _open_next_file(self) -> bool:
         """Go on to the next file, if the present file does not grow any more; return whether more can be read."""
         if not self._waiting:
-            newest = self._open_file(_FILES[1])
+            newest = self._open_file(runner_folder.TRANSCRIPT)
             if newest < 0 or (self._file >= 0 and os.path.sameopenfile(newest, self._file)):
                 if newest >= 0:
                     os.close(newest)

@@ -16,6 +16,7 @@ from maestro.domain.runs import RunStatus
 from maestro.operations.runs import RunView
 from maestro.surfaces.cli.render.run_picture import changed_task_lines, draw_run, format_clock, landing_text
 from maestro.surfaces.cli.render.style import finish_text, safe_line
+from maestro.system.signal_pipe import SignalPipe
 from maestro.wire import exit_codes
 
 _TICK_SECONDS = 1.0
@@ -107,10 +108,10 @@ class _DrawnView:
         self._is_asked_to_end = False
 
     def run(self, watched: int) -> terminal.Ending:
-        woken = self._install_signal_handlers()
+        signals = self._install_signal_handlers()
         main.write_all(1, _OTHER_SCREEN)
         try:
-            left = self._draw_until_end(woken, watched)
+            left = self._draw_until_end(signals, watched)
         except RunRefused as refused:
             self._draw_last_picture(None)
             return refused.code, refused.message
@@ -120,7 +121,7 @@ class _DrawnView:
             return 0, _return_hint(self._id)
         return _exit_code(view), ""
 
-    def _draw_until_end(self, woken: int, watched: int) -> bool:
+    def _draw_until_end(self, signals: SignalPipe, watched: int) -> bool:
         """Draw the run until it ends; return True if the person leaves before the end."""
         following = self._following
         while True:
@@ -129,11 +130,11 @@ class _DrawnView:
             view = following.view
             if view is not None and view.status is not RunStatus.RUNNING:
                 return False
-            sources: list[Any] = [0, woken, watched, *([following] if following.fileno() >= 0 else [])]
+            sources: list[Any] = [0, signals, watched, *([following] if following.fileno() >= 0 else [])]
             wait = _TICK_SECONDS - time.time() % _TICK_SECONDS
             ready = select.select(sources, [], [], min(wait, following.pause_seconds or wait))[0]
-            if woken in ready:
-                os.read(woken, 4096)
+            if signals in ready:
+                signals.clear()
             if watched in ready or self._is_asked_to_end or (0 in ready and self._wants_to_leave()):
                 return True
             if following in ready:
@@ -143,15 +144,12 @@ class _DrawnView:
         typed = os.read(0, 4096)
         return not typed or bool(_LEAVE_KEYS.intersection(typed))
 
-    def _install_signal_handlers(self) -> int:
-        woken, waking = os.pipe()
-        for end in (woken, waking):
-            os.set_blocking(end, False)
-        signal.set_wakeup_fd(waking, warn_on_full_buffer=False)
+    def _install_signal_handlers(self) -> SignalPipe:
+        signals = SignalPipe()
         signal.signal(signal.SIGWINCH, lambda number, frame: None)  # every wake-up redraws the picture
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
             signal.signal(number, lambda number, frame: setattr(self, "_is_asked_to_end", True))
-        return woken
+        return signals
 
     def _draw(self) -> None:
         columns, rows = terminal.terminal_size()

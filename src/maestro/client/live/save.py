@@ -11,9 +11,9 @@ from maestro.client.live.answer import run_command
 from maestro.wire import exit_codes
 
 
-def run(*, file: str, words: list[str], folder: str | None = None) -> int:
+def run(*, file: str, arguments: list[str], folder: str | None = None) -> int:
     """Run the command, and write its output. `folder` is the real folder in which a session may write."""
-    code, out, err = run_command(words)
+    code, out, err = run_command(arguments)
     if code:
         main.write_all(2, err)
         return code

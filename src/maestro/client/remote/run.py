@@ -40,7 +40,7 @@ class LocalTerminal:
         main.write_all(2, text.encode())
 
     async def flush(self) -> None:
-        """Do nothing: `out` writes at once."""
+        """Do nothing: `write_out` writes at once."""
 
     async def read_stdin(self) -> bytes:
         data: bytes = await asyncio.to_thread(sys.stdin.buffer.read, limits.stdin_bytes_max + 1)

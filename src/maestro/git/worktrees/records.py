@@ -9,8 +9,7 @@ import msgspec
 
 from maestro.core import limits
 from maestro.core.errors import Invalid
-from maestro.git.worktrees import plain_files
-from maestro.system import checkout_files
+from maestro.system import checkout_files, small_files
 
 _NAME = "maestro.json"
 
@@ -41,7 +40,7 @@ def write_record(git_dir: str, record: WorktreeRecord) -> None:
 def hash_plain_file(path: str) -> str:
     """Return the SHA-256 of a plain file; an empty text for other kinds of files."""
     try:
-        opened = plain_files.open_plain(path)
+        opened = small_files.open_plain(path)
     except OSError:
         return ""
     if opened is None:

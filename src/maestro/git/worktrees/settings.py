@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any
 
@@ -9,7 +10,9 @@ import msgspec
 from msgspec import Meta
 
 from maestro.core import limits
-from maestro.core.errors import Invalid
+from maestro.core.errors import Conflict, Invalid, NotFound
+from maestro.git import repositories
+from maestro.git.worktrees import branches
 from maestro.system import small_files
 from maestro.text import bounded_toml
 
@@ -66,3 +69,21 @@ def parse_setup(text: str) -> str:
 def _invalid_settings(file: Path, reason: str) -> Invalid:
     hint = "Correct the file, or move it away."
     return Invalid(f"{file} cannot be used: {reason}.", hint=hint, data={"file": str(file)})
+
+
+async def require_ready(checkout: str) -> WorktreeSettings:
+    """Return the worktree settings of a checkout. Refuse a checkout from which no worktree can be made."""
+    if not Path(checkout).is_dir():
+        raise NotFound(
+            f"The folder {checkout} no longer exists, so no worktree can be made from it.",
+            hint="If the folder was moved: run `maestro init` in the new folder.",
+        )
+    try:
+        repositories.common_dir(checkout)
+    except NotFound:
+        raise Conflict(
+            f"{checkout} is not in a git repository, so no worktree can be made from it.",
+            hint="Create a repository (git init, git add -A, git commit -m first), or leave --worktree out.",
+        ) from None
+    await branches.require_commit(checkout, None)
+    return await asyncio.to_thread(read_settings, checkout)

@@ -11,6 +11,7 @@ from maestro.domain.grants import grant_of
 from maestro.domain.members import Permission
 from maestro.operations import files as ops
 from maestro.store.base import Tx
+from maestro.tools import registry
 
 
 def check_file(tx: Tx, caller: Caller, request: ops.CheckFile) -> ops.CheckedFile:
@@ -19,7 +20,7 @@ def check_file(tx: Tx, caller: Caller, request: ops.CheckFile) -> ops.CheckedFil
     if grant_of(caller) is Permission.FULL:
         return allowed
     directory = _checkout_of(tx, caller)
-    if directory and is_in_checkout(request.path, os.path.realpath(directory), request.access):
+    if directory and _is_in_checkout(request.path, directory, request.access):
         return allowed
     name, reason = caller.title or caller.name, _refusal_reason(request, directory)
     raise errors.NotPermitted(
@@ -33,9 +34,13 @@ def _refusal_reason(request: ops.CheckFile, directory: str | None) -> str:
     """Return why the session may not use a file."""
     if directory is None:
         return "the session has no checkout"
-    if is_in_checkout(request.path, os.path.realpath(directory), FileAccess.READ):
+    if _is_in_checkout(request.path, directory, FileAccess.READ):
         return "the file is in a settings folder of its checkout"
     return f"the file is outside its checkout {directory}"
+
+
+def _is_in_checkout(path: str, directory: str, access: FileAccess) -> bool:
+    return is_in_checkout(path, os.path.realpath(directory), access, tool_folders=registry.SETTINGS_FOLDERS)
 
 
 def _checkout_of(tx: Tx, caller: Caller) -> str | None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 from maestro.core import errors, ids, limits
 from maestro.domain import asks
-from maestro.domain.asks import Ask, AskStatus
+from maestro.domain.asks import Ask, AskChoice, AskStatus
 from maestro.domain.callers import SERVER_NAME, Caller, Role
 from maestro.domain.events import EventKind, NewEvent
 from maestro.domain.messages import HUMAN_MAILBOX, MessageType, ReceiptStep
+from maestro.domain.priorities import Priority
 from maestro.domain.sessions import Session, SessionStatus, StatusSource
-from maestro.domain.tasks import Priority
 from maestro.domain.visibility import may_read
 from maestro.events.hub import Hub
 from maestro.operations import asks as ops
@@ -38,25 +39,25 @@ def open_ask_from_mail(tx: Tx, caller: Caller, *, title: str, text: str, message
     return _open_ask(tx, caller, asks.AskKind.QUESTION, title, text, [], message_id, task_id)
 
 
-def open_ask_for_session(tx: Tx, session: Session, *, title: str, text: str, choices: list[str]) -> Ask:
+def open_ask_for_session(tx: Tx, session: Session, *, title: str, text: str, choices: list[AskChoice]) -> Ask:
     """Open an ask of the server about a session that has ended, and so cannot ask itself."""
-    kind = asks.AskKind.QUESTION
-    ask = _new_ask(tx, session, kind, title[: limits.subject_chars_max], text, choices, None, None)
-    _store_ask(tx, ask, actor=SERVER_NAME)
+    kind, texts = asks.AskKind.QUESTION, [choice.text for choice in choices]
+    ask = _new_ask(tx, session, kind, title[: limits.subject_chars_max], text, texts, None, None)
+    _store_ask(tx, ask, actor=SERVER_NAME, choices=choices)
     return ask
 
 
-def open_ask_for_server(tx: Tx, project_id: str, *, title: str, text: str, choices: list[str]) -> Ask:
+def open_ask_for_server(tx: Tx, project_id: str, *, title: str, text: str, choices: list[AskChoice]) -> Ask:
     """Open an ask of the server itself, about no session. The project is where the ask is listed."""
     ask = Ask(
-        id=ids.new_id("req", tx.at),
+        id=ids.new_id("ask", tx.at),
         project_id=project_id,
         session_id=None,
         asked_by=SERVER_NAME,
         kind=asks.AskKind.QUESTION,
         title=title[: limits.subject_chars_max],
         text=text,
-        choices=choices,
+        choices=[choice.text for choice in choices],
         task_id=None,
         message_id=None,
         status=AskStatus.OPEN,
@@ -65,7 +66,7 @@ def open_ask_for_server(tx: Tx, project_id: str, *, title: str, text: str, choic
         created_at=tx.at,
         answered_at=None,
     )
-    _store_ask(tx, ask, actor=SERVER_NAME)
+    _store_ask(tx, ask, actor=SERVER_NAME, choices=choices)
     return ask
 
 
@@ -218,7 +219,7 @@ def _new_ask(
     task_id: str | None,
 ) -> Ask:
     return Ask(
-        id=ids.new_id("req", tx.at),
+        id=ids.new_id("ask", tx.at),
         project_id=session.project_id,
         session_id=session.id,
         asked_by=session.name,
@@ -226,7 +227,7 @@ def _new_ask(
         title=redaction.hide_tokens(title),
         text=redaction.hide_tokens(text),
         choices=[redaction.hide_tokens(choice) for choice in choices]
-        or (["allow", "deny"] if kind is asks.AskKind.PERMISSION else []),
+        or ([asks.ALLOW, asks.DENY] if kind is asks.AskKind.PERMISSION else []),
         task_id=task_id,
         message_id=message_id,
         status=AskStatus.OPEN,
@@ -237,8 +238,9 @@ def _new_ask(
     )
 
 
-def _store_ask(tx: Tx, ask: Ask, *, actor: str) -> None:
-    tx.asks.insert(ask)
+def _store_ask(tx: Tx, ask: Ask, *, actor: str, choices: Sequence[AskChoice] = ()) -> None:
+    """Store an ask. `choices` has the codes of the choices if the server acts on the answer."""
+    tx.asks.insert(ask, choice_codes=[choice.code for choice in choices])
     data = {"session": ask.session_id, "kind": ask.kind.value, "title": ask.title, "choices": ask.choices}
     tx.log(NewEvent(EventKind.ASK_OPENED, ask.id, ask.project_id, data), actor=actor)
 
@@ -247,12 +249,21 @@ def _record_answer(tx: Tx, caller: Caller, ask: Ask, answer_text: str) -> str:
     """Close an ask with an answer, and return the answer: a choice of the ask, or the text as given."""
     asks.require_open(ask)
     chosen = asks.resolve_answer(ask, answer_text)
-    effects.ask_answered(tx, ask, chosen)
-    tx.asks.close(ask.id, status=AskStatus.ANSWERED, answer=chosen, by=caller.name, at=tx.at)
+    code = _choice_code(tx, ask, chosen)
+    effects.ask_answered(tx, ask, code)
+    tx.asks.close(
+        ask.id, status=AskStatus.ANSWERED, answer=chosen, answer_code=code or None, by=caller.name, at=tx.at
+    )
     data = {"session": ask.session_id, "answer": chosen[:500], "title": ask.title}
     tx.log(NewEvent(EventKind.ASK_ANSWERED, ask.id, ask.project_id, data), actor=caller.name)
     _end_wait_for_input(tx, ask, actor=caller.name)
     return chosen
+
+
+def _choice_code(tx: Tx, ask: Ask, chosen: str) -> str:
+    """Return the code of a choice; "" for free text and for choices without codes."""
+    codes_by_text = dict(zip(ask.choices, tx.asks.choice_codes(ask.id), strict=False))
+    return codes_by_text.get(chosen, "")
 
 
 def _end_wait_for_input(tx: Tx, ask: Ask, *, actor: str) -> None:

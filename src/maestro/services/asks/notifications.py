@@ -25,7 +25,7 @@ _BATCH = 20
 class NotificationJob:
     """A job that runs when an ask was opened, answered or withdrawn. `webhook` is an address for JSON."""
 
-    name = "notifications"
+    name = "ask-notifications"
 
     def __init__(self, store: Store, *, desktop: bool, webhook: str) -> None:
         self._store = store

@@ -17,7 +17,7 @@ _RETRY_AFTER = timedelta(seconds=2)
 class AnswerDeliveryJob:
     """A job that runs when an ask was answered or withdrawn. Answers are repeated until the program stops waiting."""
 
-    name = "answering"
+    name = "ask-answers"
 
     def __init__(self, store: Store, runners: Runners, *, clock: Clock) -> None:
         self._store = store

@@ -50,12 +50,12 @@ def messages_of_first_prompt(tx: Tx, session: Session) -> list[str]:
     if manifest is None:
         return []
     if manifest.resumed is not None:
-        return [letter.message_id for letter in manifest.resumed.messages if _is_whole(tx, letter)]
+        return [unread.message_id for unread in manifest.resumed.messages if _is_whole(tx, unread)]
     return [manifest.directive.message_id] if manifest.directive and manifest.directive.message_id else []
 
 
-def _is_whole(tx: Tx, letter: manifests.UnreadMessage) -> bool:
-    message = tx.mail.get(letter.message_id)
+def _is_whole(tx: Tx, unread: manifests.UnreadMessage) -> bool:
+    message = tx.mail.get(unread.message_id)
     if message is None or message.truncated or message.attachments:
         return False
-    return len(message.body) <= limits.prompt_line_chars_max and letter.text.strip() == message.body.strip()
+    return len(message.body) <= limits.prompt_line_chars_max and unread.text.strip() == message.body.strip()

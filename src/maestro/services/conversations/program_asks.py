@@ -1,6 +1,6 @@
 """Turn a tool's questions and permission requests into asks to the person, and the person's answers into replies.
 
-The tool waits without a time limit. Its session works again once the tool reports that the ask is gone.
+The tool waits without a time limit. Its session works again once the tool has reported the end of its last open ask.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def close_ask(tx: Tx, session: Session, spawn: Spawn, event: reported_events.Ask
     tx.conversations.delete_ask(tool_ask.ask_id)
     asks.withdraw_if_open(tx, tool_ask.ask_id, actor=actor.name)
     conversation = tx.conversations.get(session.id)
-    if conversation is None or conversation.turn is not TurnState.ASKING:
+    if conversation is None or conversation.turn is not TurnState.ASKING or _has_open_tool_ask(tx, session):
         return
     tx.conversations.set_turn(session.id, TurnState.WORKING, at=tx.at)
     if (
@@ -68,8 +68,14 @@ def close_ask(tx: Tx, session: Session, spawn: Spawn, event: reported_events.Ask
         )
 
 
+def _has_open_tool_ask(tx: Tx, session: Session) -> bool:
+    """Return whether the tool waits for the answer to another ask. A tool may make several calls at a time."""
+    open_asks = tx.asks.open_of_session(session.id, limit=limits.page_items_max)
+    return any(tx.conversations.get_ask(ask.id) is not None for ask in open_asks)
+
+
 def reply_for_tool(ask: Ask) -> str:
-    """Return the reply that a tool gets for an ask. A permission request that was put aside counts as refused."""
+    """Return the reply that a tool gets for an ask. Every answer but `allow` refuses, also a withdrawn request."""
     if ask.kind is rules.AskKind.PERMISSION:
         return ALLOW if ask.answer == ALLOW else DENY
     return UNANSWERED if ask.answer is None else ask.answer

@@ -46,7 +46,7 @@ class Pusher:
         text = await self._store.read(read_text, quick=True)
         reason = await self.push_text(session_id, message_id, text)
         if not reason:
-            await self._store.write(lambda tx: _mark_delivered(tx, session_id, message_id), quick=True)
+            await self._store.write(lambda tx: mark_prompt_delivered(tx, session_id, message_id), quick=True)
         return reason
 
     async def push_text(self, session_id: str, push_id: str, text: str) -> str:
@@ -66,7 +66,8 @@ class Pusher:
         return PushResult(answer.get("state") == "said", str(answer.get("why", "")) if is_closed else "")
 
 
-def _mark_delivered(tx: Tx, session_id: str, message_id: str) -> None:
+def mark_prompt_delivered(tx: Tx, session_id: str, message_id: str) -> None:
+    """Mark a live prompt as delivered: the session's program has the text."""
     caller, message = tx.sessions.live_caller(session_id), tx.mail.get(message_id)
     if caller is not None and message is not None:
         receipts.record_step(tx, caller, ReceiptStep.DELIVERED, session_id, message.seq, via="prompt")

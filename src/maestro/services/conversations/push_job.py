@@ -63,7 +63,7 @@ class PlannedPush(msgspec.Struct, frozen=True):
 class PushJob:
     """A job that runs when mail was sent, when a turn ended, and when a push or the end of a limit is due."""
 
-    name = "waking"
+    name = "pushes"
 
     def __init__(
         self,
@@ -77,16 +77,17 @@ class PushJob:
     ) -> None:
         self._store = store
         self._runners = runners
-        self._saying = pusher
+        self._pusher = pusher
         self._clock = clock
-        self._came_in = on_push_received  # called when a push counts as received although no hook reported it
-        self._is_caught_up = (
-            wait_until_caught_up  # returns when the events from before the server's start are applied
+        self._on_push_received = (
+            on_push_received  # called when a push counts as received although no hook reported it
         )
+        # Returns when the events from before the server's start are applied.
+        self._wait_until_caught_up = wait_until_caught_up
         self._closed: dict[str, str] = {}  # by session: why the program could not take the last push
 
     async def run_once(self) -> datetime | None:
-        await self._is_caught_up()
+        await self._wait_until_caught_up()
         due: list[datetime] = []
         after = ""
         while True:
@@ -108,7 +109,7 @@ class PushJob:
     async def _check_conversation(self, conversation: SessionConversation) -> datetime | None:
         """Push to one idle program, or ask it to finish, if that is due. Return when to check again."""
         session_id = conversation.session_id
-        is_done, may_need_push, wake = await self._store.read(lambda tx: _read_state(tx, session_id), quick=True)
+        is_done, may_need_push, last_push = await self._store.read(lambda tx: _read_state(tx, session_id), quick=True)
         now = self._clock.now()
         if is_done:
             is_running = await self._ask_to_finish(session_id)
@@ -118,15 +119,15 @@ class PushJob:
         if conversation.parked_until is None and not may_need_push:
             return None  # the usual case
         if (
-            wake is not None
-            and decide_push(wake, now) is not PushDecision.WAIT
+            last_push is not None
+            and decide_push(last_push, now) is not PushDecision.WAIT
             and await self._is_in_record(conversation)
         ):
             return now + timedelta(seconds=limits.push_confirm_seconds)  # a hook usually causes an earlier check
         push = await self._store.write(lambda tx: _next_push(tx, session_id))
         if push is None:
-            return push_retry_at(wake) if wake is not None and not wake.given_up else None
-        handed = await self._saying.push_text_if_idle(session_id, push.id, push.text, last_event=push.last_event)
+            return push_retry_at(last_push) if last_push is not None and not last_push.given_up else None
+        handed = await self._pusher.push_text_if_idle(session_id, push.id, push.text, last_event=push.last_event)
         self._closed.pop(session_id, None)
         if handed.is_pushed:
             await self._store.write(lambda tx: _confirm_delivery(tx, session_id, push), quick=True)
@@ -138,8 +139,8 @@ class PushJob:
                 await self._store.write(lambda tx: _report_failed_push(tx, session_id, handed.refusal), quick=True)
         else:
             await self._store.write(lambda tx: _take_back_push(tx, session_id, push), quick=True)
-        wake = await self._store.read(lambda tx: tx.conversations.get_push(session_id), quick=True)
-        return push_retry_at(wake) if wake is not None else None
+        last_push = await self._store.read(lambda tx: tx.conversations.get_push(session_id), quick=True)
+        return push_retry_at(last_push) if last_push is not None else None
 
     async def _is_in_record(self, conversation: SessionConversation) -> bool:
         """Confirm the last push if the program's own record of the conversation shows it. Return whether it does.
@@ -157,7 +158,7 @@ class PushJob:
             lambda tx: _confirm_from_record(tx, session_id, recorded), quick=True
         )
         if is_confirmed:
-            self._came_in(session_id)
+            self._on_push_received(session_id)
         return is_confirmed
 
     async def _ask_to_finish(self, session_id: str) -> bool:
@@ -183,10 +184,10 @@ def _read_state(tx: Tx, session_id: str) -> tuple[bool, bool, PendingPush | None
     conversation = tx.conversations.get(session_id)
     if session is None or caller is None or conversation is None or session.ended_at is not None:
         return False, False, None
-    wake = tx.conversations.get_push(session_id)
+    last_push = tx.conversations.get_push(session_id)
     has_mail = any(tx.deliveries.has_open(mailbox) for mailbox in (caller.session_id, caller.member_id) if mailbox)
     may_remind = conversation.reminded is ReminderState.NOT_REMINDED and bool(report_effects.held_tasks(tx, session))
-    return session.status in _DONE, has_mail or may_remind or wake is not None, wake
+    return session.status in _DONE, has_mail or may_remind or last_push is not None, last_push
 
 
 def _next_push(tx: Tx, session_id: str) -> PlannedPush | None:
@@ -205,12 +206,12 @@ def _next_push(tx: Tx, session_id: str) -> PlannedPush | None:
         tx.conversations.park_until(
             session_id, None
         )  # pushed once: a program that meets the limit again reports the limit again
-        return PlannedPush(ids.new_id("req", tx.at), _CONTINUE, conversation.heard)
+        return PlannedPush(ids.new_id("psh", tx.at), _CONTINUE, conversation.last_event_number)
     unread = _unread_mail(tx, caller)
     if not unread:
         tx.conversations.delete_push(session_id)
         return _reminder(tx, session, conversation)
-    last = _open_wake(tx, session_id, unread)
+    last = _unread_push(tx, session_id, unread)
     match decide_push(last, tx.at):
         case PushDecision.WAIT:
             return None
@@ -218,22 +219,22 @@ def _next_push(tx: Tx, session_id: str) -> PlannedPush | None:
             assert last is not None
             _give_up(tx, session, last, unread)
             return None
-    receipt, tries = receipts.receipt_for(unread), last.tries + 1 if last else 1
-    push_id = last.id if last is not None and last.receipt == receipt else ids.new_id("req", tx.at)
-    wake = PendingPush(session_id=session_id, id=push_id, receipt=receipt, tries=tries, pushed_at=tx.at)
-    tx.conversations.put_push(wake)
+    receipt, attempts = receipts.receipt_for(unread), last.attempts + 1 if last else 1
+    push_id = last.id if last is not None and last.receipt == receipt else ids.new_id("psh", tx.at)
+    push = PendingPush(session_id=session_id, id=push_id, receipt=receipt, attempts=attempts, pushed_at=tx.at)
+    tx.conversations.put_push(push)
     return PlannedPush(
-        push_attempt_name(wake), _push_text(tx, conversation, unread), conversation.heard, receipt, last
+        push_attempt_name(push), _push_text(tx, conversation, unread), conversation.last_event_number, receipt, last
     )
 
 
-def _open_wake(tx: Tx, session_id: str, unread: list[ReceivedMessage]) -> PendingPush | None:
+def _unread_push(tx: Tx, session_id: str, unread: list[ReceivedMessage]) -> PendingPush | None:
     """Return the last push while the session still has to read a message of that push; forget the push otherwise.
 
     A program that shows mail through its hooks may read the pushed messages without confirming the push."""
-    wake = tx.conversations.get_push(session_id)
-    if wake is None or receipts.sequence_numbers(wake.receipt) & {message.seq for message in unread}:
-        return wake
+    push = tx.conversations.get_push(session_id)
+    if push is None or receipts.sequence_numbers(push.receipt) & {message.seq for message in unread}:
+        return push
     tx.conversations.delete_push(session_id)
     return None
 
@@ -268,7 +269,7 @@ def _unread_mail(tx: Tx, caller: Caller) -> list[ReceivedMessage]:
     own = (caller.session_id, caller.member_id)
     shown = unconfirmed_mail.unconfirmed_messages(tx, caller.name)
     fresh = reading.find_unshown(tx, caller, MessageFilter(), limit=limits.push_messages_max + len(shown))
-    unread = [message for message in fresh if message.box in own and message.seq not in shown]
+    unread = [message for message in fresh if message.mailbox in own and message.seq not in shown]
     return unread[: limits.push_messages_max]
 
 
@@ -281,7 +282,9 @@ def _reminder(tx: Tx, session: Session, conversation: SessionConversation) -> Pl
     if conversation.reminded is ReminderState.NOT_REMINDED:
         tx.conversations.set_reminded(session.id, ReminderState.ONCE)
         return PlannedPush(
-            ids.new_id("req", tx.at), pushes.reminder_push(refs, _reach(tx, session.id)), conversation.heard
+            ids.new_id("psh", tx.at),
+            pushes.reminder_push(refs, _reach(tx, session.id)),
+            conversation.last_event_number,
         )
     return None
 
@@ -296,23 +299,24 @@ def _give_up(tx: Tx, session: Session, last: PendingPush, unread: list[ReceivedM
     """Stop repeating the push, and tell the coordinator and the person."""
     tx.conversations.put_push(msgspec.structs.replace(last, given_up=True))
     text = (
-        f"It has {len(unread)} unread messages. They were pushed {last.tries} times; its model has not received them."
+        f"It has {len(unread)} unread messages. They were pushed {last.attempts} times; "
+        "its model has not received them."
     )
-    subject = f"{session.name} does not wake up"
+    subject = f"{session.name} does not receive pushes"
     notices.notify_coordinator(tx, session, subject=subject, text=text, is_for_person=True)
 
 
 def _confirm_delivery(tx: Tx, session_id: str, push: PlannedPush) -> None:
     caller = tx.sessions.live_caller(session_id)
     if push.receipt and caller is not None:
-        receipts.confirm(tx, caller, ConfirmReceipt(receipt=push.receipt, step=ReceiptStep.DELIVERED, via="wake"))
+        receipts.confirm(tx, caller, ConfirmReceipt(receipt=push.receipt, step=ReceiptStep.DELIVERED, via="push"))
 
 
 def _report_failed_push(tx: Tx, session_id: str, why: str) -> None:
     """Tell the coordinator and the person that a push without mail failed: such a push is not repeated."""
     session = tx.sessions.get(session_id)
     if session is not None:
-        subject = f"{session.name} does not wake up"
+        subject = f"{session.name} does not receive pushes"
         notices.notify_coordinator(
             tx, session, subject=subject, text=f"It has stopped, and {why}.", is_for_person=True
         )

@@ -136,7 +136,7 @@ def confirm_push(tx: Tx, session: Session, push_id: str) -> None:
         return
     push = tx.conversations.get_push(session.id)
     if push is not None and is_attempt_of_push(push, push_id):
-        receipts.confirm(tx, caller, ConfirmReceipt(receipt=push.receipt, step=ReceiptStep.READ, via="wake"))
+        receipts.confirm(tx, caller, ConfirmReceipt(receipt=push.receipt, step=ReceiptStep.READ, via="push"))
         tx.conversations.delete_push(session.id)
     elif push_id == START:
         for message_id in pending_pushes.messages_of_first_prompt(tx, session):

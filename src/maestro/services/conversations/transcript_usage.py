@@ -17,7 +17,7 @@ from maestro.services.access import session_relations
 from maestro.services.conversations import record_files, reported_events, runner_events
 from maestro.services.conversations.turn_tracking import confirm_pushed_mail
 from maestro.store.base import Tx
-from maestro.tools import hook_registry
+from maestro.tools import registry
 from maestro.tools.hook_dialect import HookEvent, HookMoment, HookReply, RecordContent, ReplyKind, StartReason
 
 _READING_MOMENTS = (HookMoment.STOP, HookMoment.FAILS, HookMoment.WAITS, HookMoment.ENDS)
@@ -40,7 +40,7 @@ async def read_new_part(
     """
     if (
         conversation is None
-        or conversation.teller is not StateReporter.HOOKS
+        or conversation.state_reporter is not StateReporter.HOOKS
         or event.is_from_subagent
         or not event.transcript
     ):
@@ -51,10 +51,10 @@ async def read_new_part(
     folders = _record_folders(event.tool, folder_of(conversation.session_id))
     if is_resumed:
         return await _skip_resumed_record(conversation, event.transcript, folders)
-    # Later parts belong to a turn that was counted before. A turn that is told to go on has not ended.
+    # Later parts belong to a turn that was counted before. A turn that a reply continues has not ended.
     count = 1 if event.moment in _TURN_ENDS and reply.kind is not ReplyKind.GO_ON else 0
     start = (
-        conversation.heard if conversation.record in (None, event.transcript) else 0
+        conversation.last_event_number if conversation.record_file in (None, event.transcript) else 0
     )  # each conversation has its own file
     return await _read_from(event.tool, event.transcript, folders, start, count)
 
@@ -63,7 +63,7 @@ async def _skip_resumed_record(
     conversation: SessionConversation, record: str, folders: tuple[str, ...]
 ) -> RecordReading | None:
     """Skip the present content of a resumed conversation's record: its usage does not belong to the session."""
-    if conversation.record in (None, record):
+    if conversation.record_file in (None, record):
         return None
     piece = await record_files.read_record(record, folders, start=None)
     return RecordReading(RecordContent(), record, piece.size_bytes, 0) if piece is not None else None
@@ -71,9 +71,11 @@ async def _skip_resumed_record(
 
 async def unread_text(tool: str, conversation: SessionConversation, *, folder: str = "") -> str:
     """Return the text of the record after the part that the last hook event read."""
-    if conversation.record is None:
+    if conversation.record_file is None:
         return ""
-    reading = await _read_from(tool, conversation.record, _record_folders(tool, folder), conversation.heard, 0)
+    reading = await _read_from(
+        tool, conversation.record_file, _record_folders(tool, folder), conversation.last_event_number, 0
+    )
     return reading.recorded.text if reading is not None else ""
 
 
@@ -85,17 +87,17 @@ async def _read_from(
         return None
     whole_lines = piece.data[: piece.data.rfind(b"\n") + 1]
     return RecordReading(
-        hook_registry.DIALECTS[tool].read_record(whole_lines), record, piece.start + len(whole_lines), turns
+        registry.DIALECTS[tool].read_record(whole_lines), record, piece.start + len(whole_lines), turns
     )
 
 
 def _record_folders(tool: str, folder: str) -> tuple[str, ...]:
     """Return the folders that may hold a tool's records: the tool's own, and Maestro's folder for the session."""
-    return tuple(filter(None, (hook_registry.DIALECTS[tool].own_folder(os.environ), folder)))
+    return tuple(filter(None, (registry.DIALECTS[tool].own_folder(os.environ), folder)))
 
 
 def apply_reading(tx: Tx, caller: Caller, reading: RecordReading) -> None:
-    tx.conversations.set_read_position(caller.name, reading.next_start, record=reading.file)
+    tx.conversations.set_read_position(caller.name, reading.next_start, record_file=reading.file)
     confirm_pushed_mail(tx, caller, reading.recorded.text, is_record=True)
     if reading.recorded.usage is not None:
         runner_events.add_usage(

@@ -49,7 +49,7 @@ def turn_after(conversation: SessionConversation | None, event: HookEvent, reply
 
     The beginning and the end of a turn are always written: the server may have missed the hook event before.
     """
-    if conversation is None or conversation.teller is not StateReporter.HOOKS or event.is_from_subagent:
+    if conversation is None or conversation.state_reporter is not StateReporter.HOOKS or event.is_from_subagent:
         return None
     now = _TURN_AFTER.get(event.moment)
     if event.moment is HookMoment.STOP and reply.kind is ReplyKind.GO_ON:
@@ -63,9 +63,9 @@ def policy_reply(conversation: SessionConversation | None, spawn: Spawn | None, 
     """Return the reply of the run's policy to a permission request; None if the person has to decide."""
     if conversation is None or spawn is None or event.question is not None:
         return None
-    is_allowed = PermissionPolicy(tuple(conversation.allow), conversation.rest.value, spawn.directory).decide_actions(
-        event.action
-    )
+    is_allowed = PermissionPolicy(
+        tuple(conversation.allow), conversation.ask_policy.value, spawn.directory
+    ).decide_actions(event.action)
     if spawn.permission is Permission.FULL or is_allowed:
         return HookReply(ReplyKind.ALLOW)
     return HookReply(ReplyKind.DENY, _NOT_ALLOWED) if is_allowed is False else None
@@ -90,7 +90,7 @@ def apply_turn(tx: Tx, caller: Caller, event: HookEvent, turn: TurnState) -> Non
     if conversation.turn is TurnState.NONE:  # the first hook event of this start, of any kind
         _put_shown(tx, caller, receipts.receipt_for(pending_pushes.unread_mail_of_first_prompt(tx, caller, session)))
         tx.conversations.set_reminded(session.id, ReminderState.NOT_REMINDED)
-    if event.conversation and event.conversation != conversation.conversation:
+    if event.conversation and event.conversation != conversation.tool_conversation_id:
         tx.conversations.set_conversation(session.id, event.conversation)
     if event.moment is HookMoment.PROMPT:
         withdraw_permission_asks(tx, caller)
@@ -131,7 +131,7 @@ def _holds_pushed_mail(tx: Tx, text: str, receipt: str, *, is_record: bool) -> b
 
     A push without messages is Maestro's own text, and needs no confirmation.
     """
-    messages = [tx.mail.get(tx.mail.get_head(seq)[0]) for seq in receipts.sequence_numbers(receipt)]
+    messages = [tx.mail.get(tx.mail.get_head(seq).id) for seq in receipts.sequence_numbers(receipt)]
     return any(_holds_message(text, message, is_record=is_record) for message in messages if message is not None)
 
 

@@ -98,7 +98,7 @@ class HookHandler:
         Newer events of the same session take precedence.
         """
         state = self._states.state_of(caller.name)
-        snapshot = await self._store.read(lambda tx: read_snapshot(tx, caller, event, state), quick=True)
+        snapshot = await self._read_and_note(caller, event, state)
         state.is_primer_due = state.is_primer_due or bool(snapshot.primer)
         await self._write_consequences(caller, event, snapshot, state, EMPTY_REPLY, fired_at=fired_at)
 
@@ -107,15 +107,24 @@ class HookHandler:
 
         No other coroutine may run between the last read and the reply: both would show the same mail.
         """
-        snapshot = await self._store.read(lambda tx: read_snapshot(tx, caller, event, state), quick=True)
+        snapshot = await self._read_and_note(caller, event, state)
         if turn_tracking.reports_turn(event):
             state.turn_event_at = snapshot.at
         is_stop = event.moment is HookMoment.STOP and snapshot.session.status not in ENDED_STATUSES
         if not is_stop or not self._self_waits.has_waiter(snapshot.conversation, event):
             return snapshot
-        owed = await self._self_waits.missing_wait_instruction(snapshot.conversation, event)
+        instruction = await self._self_waits.missing_wait_instruction(snapshot.conversation, event)
+        snapshot = await self._read_and_note(caller, event, state)
+        return msgspec.structs.replace(snapshot, wait_instruction=instruction)
+
+    async def _read_and_note(self, caller: Caller, event: HookEvent, state: HookState) -> HookSnapshot:
+        """Read a snapshot, and note in the session's state what follows from the event and the snapshot."""
         snapshot = await self._store.read(lambda tx: read_snapshot(tx, caller, event, state), quick=True)
-        return msgspec.structs.replace(snapshot, wait_instruction=owed)
+        if state.unconfirmed_receipts is None:
+            state.unconfirmed_receipts = list(snapshot.unconfirmed_receipts)
+        if event.moment is HookMoment.COMPACTS and not event.is_from_subagent:
+            state.is_primer_due = True  # shown with the next reply that can carry text
+        return snapshot
 
     async def _write_consequences(
         self,
@@ -263,9 +272,9 @@ class HookHandler:
             work.append(lambda tx: withdraw_asks(tx, caller, outlived))
         if event.moment is HookMoment.ENDS and event.is_final and snapshot.spawn is None:
             work.append(lambda tx: status_signals.end_session(tx, caller))
-        elif said := status_signals.status_to_write(event, snapshot, reply):
-            detail = event.summary if said is SessionStatus.NEEDS_INPUT else ""
-            work.append(lambda tx: status_signals.write_status(tx, caller, said, detail))
+        elif status := status_signals.status_to_write(event, snapshot, reply):
+            detail = event.summary if status is SessionStatus.NEEDS_INPUT else ""
+            work.append(lambda tx: status_signals.write_status(tx, caller, status, detail))
         if turn := turn_tracking.turn_after(snapshot.conversation, event, reply):
             work.append(lambda tx: turn_tracking.apply_turn(tx, caller, event, turn))
             if event.moment is HookMoment.PROMPT:  # the prompt may hold pushed mail, which counts as shown now

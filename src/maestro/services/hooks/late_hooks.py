@@ -43,7 +43,7 @@ def is_outdated(
     if conversation is None:
         return False
     is_known = (
-        conversation.teller is StateReporter.HOOKS
+        conversation.state_reporter is StateReporter.HOOKS
         and conversation.turn is TurnState.IDLE
         and event.moment in _TURN_ENDS
     )

@@ -18,10 +18,9 @@ from maestro.domain.callers import Caller
 from maestro.services.hooks.handler import HookHandler
 from maestro.services.sessions.lifecycle import hash_token
 from maestro.store.base import Store
-from maestro.tools import hook_dialect, hook_registry
+from maestro.tools import hook_dialect, registry
+from maestro.wire import late_hook
 
-HOOK_FOLDER = "hooks"
-_FORMAT = b"maestro-hook/1"
 _TAKEN = ".taken"
 _EVERY = timedelta(seconds=2)
 _WRITING_SECONDS_MAX = 60
@@ -45,12 +44,12 @@ class LateHookJob:
     A busy server may not answer a hook in time; the client then stores the event although a server runs.
     """
 
-    name = "unheard-hooks"
+    name = "late-hooks"
 
     def __init__(self, store: Store, handler: HookHandler, home: Path, *, clock: Clock) -> None:
         self._store = store
-        self._desk = handler
-        self._folder = home / HOOK_FOLDER
+        self._handler = handler
+        self._folder = home / late_hook.FOLDER
         self._clock = clock
         self._round_lock = asyncio.Lock()
         self.first_round_done = asyncio.Event()  # set once the events stored before the server's start are applied
@@ -107,13 +106,15 @@ class LateHookJob:
         kept.path.unlink(missing_ok=True)
 
     async def _apply(self, kept: LateHook) -> None:
-        dialect = hook_registry.DIALECTS.get(kept.tool)
-        payload = hook_dialect.decode_payload(kept.payload)
-        if dialect is None or payload.maestro_test:
+        dialect = registry.DIALECTS.get(kept.tool)
+        if dialect is None:
+            return
+        payload = hook_dialect.decode_payload(kept.payload, dialect.payload_type)
+        if payload.maestro_test:
             return
         event, caller = dialect.read_event(kept.event, payload), await self._caller_of(kept.token)
         if event is not None and caller is not None:
-            await self._desk.apply_late_hook(caller, event, fired_at=min(kept.at, self._clock.now()))
+            await self._handler.apply_late_hook(caller, event, fired_at=min(kept.at, self._clock.now()))
 
     async def _caller_of(self, token: str) -> Caller | None:
         """Return the caller of the hook. A late hook is no sign of life: the session may have ended since."""
@@ -132,8 +133,7 @@ def _read_hook(path: Path) -> LateHook | None:
     with suppress(OSError, ValueError, OverflowError):
         if path.stat().st_size > limits.hook_body_bytes_max:
             return None
-        mark, at_ns, token, payload = path.read_bytes().split(b"\n", 3)
+        time_ns, token, payload = late_hook.unpack_hook(path.read_bytes())
         _, tool, event, _ = path.name.split(".")
-        if mark == _FORMAT:
-            return LateHook(path, tool, event, from_micros(int(at_ns) // 1_000), token.decode(), payload)
+        return LateHook(path, tool, event, from_micros(time_ns // 1_000), token, payload)
     return None

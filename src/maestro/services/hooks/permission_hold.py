@@ -23,7 +23,6 @@ from maestro.store.base import Store, Tx
 from maestro.store.repositories.deliveries import MessageFilter
 from maestro.tools.hook_dialect import EMPTY_REPLY, HookEvent, HookMoment, HookReply, ReplyKind
 
-_ALLOW, _DENY = "allow", "deny"
 _REPEAT_SECONDS = 2.0  # two hooks of the same call fire within this time
 _DENIED_BY_PERSON = "The person did not allow this."
 
@@ -122,15 +121,26 @@ class PermissionHolds:
         """
         match event.moment:
             case HookMoment.AFTER_TOOL:
-                call = (caller.name, event.summary)
-                self._recent_replies = {key: reply for key, reply in self._recent_replies.items() if key[:2] != call}
-                keys = [key for key in self._held if key[:2] == call]
+                finished = self._keys_of_finished_call(caller, event)
+                self._recent_replies = {
+                    key: reply for key, reply in self._recent_replies.items() if key not in finished
+                }
+                keys = [key for key in self._held if key in finished]
             case HookMoment.STOP | HookMoment.PROMPT:
                 keys = [key for key in self._held if key[0] == caller.name]
             case _:
                 return []
         openings = [self._held[key].opening for key in keys if key in self._held]
         return [opening.result().id for opening in openings if opening.done() and not opening.exception()]
+
+    def _keys_of_finished_call(self, caller: Caller, event: HookEvent) -> set[_Key]:
+        """Return the keys of a call that was made, by the digest of the call.
+
+        A program may name the input of a finished call in another form. Then the text of the call decides.
+        """
+        known = [key for key in (*self._held, *self._recent_replies) if key[0] == caller.name]
+        same_call = {key for key in known if event.call_digest and key[2] == event.call_digest}
+        return same_call or {key for key in known if key[1] == event.summary}
 
     async def _wait_for_answer(self, caller: Caller, ask: Ask) -> Ask:
         keys = [*session_relations.own_end_subjects(caller), ask.id]
@@ -151,7 +161,7 @@ class PermissionHolds:
 def _reply_for_answer(event: HookEvent, answer: str) -> HookReply:
     if event.question is not None:
         return HookReply(ReplyKind.ANSWER, answer, question=event.question)
-    return HookReply(ReplyKind.ALLOW) if answer == _ALLOW else HookReply(ReplyKind.DENY, _DENIED_BY_PERSON)
+    return HookReply(ReplyKind.ALLOW) if answer == rules.ALLOW else HookReply(ReplyKind.DENY, _DENIED_BY_PERSON)
 
 
 def ask_for_call(event: HookEvent) -> ops.CreateAsk:
@@ -165,7 +175,7 @@ def ask_for_call(event: HookEvent) -> ops.CreateAsk:
         title=f"May it use {event.summary or 'a tool'}?"[:chars_max],
         message=f"{event.tool} waits for permission.\n\n{event.details}".strip(),
         kind=rules.AskKind.PERMISSION,
-        choice=[_ALLOW, _DENY],
+        choice=[rules.ALLOW, rules.DENY],
     )
 
 
@@ -187,7 +197,7 @@ def _mark_answer_read(tx: Tx, caller: Caller, ask: Ask) -> None:
     """Mark the answer in the agent's mailbox as read: the program has it from the hook."""
     message = _unread_answer(tx, caller, ask)
     if message is not None:
-        receipts.record_step(tx, caller, ReceiptStep.READ, message.box, message.seq, via="hook")
+        receipts.record_step(tx, caller, ReceiptStep.READ, message.mailbox, message.seq, via="hook")
 
 
 def _unread_answer(tx: Tx, caller: Caller, ask: Ask) -> ReceivedMessage | None:
@@ -195,6 +205,6 @@ def _unread_answer(tx: Tx, caller: Caller, ask: Ask) -> ReceivedMessage | None:
     message_id = tx.asks.answer_message(ask.id)
     if message_id is None:
         return None
-    wanted, box = MessageFilter(type=MessageType.RESPONSE), caller.session_id or ""
-    found = tx.deliveries.list_offered(box, reader=caller.name, wanted=wanted, limit=limits.page_items_max)
+    wanted, mailbox = MessageFilter(type=MessageType.RESPONSE), caller.session_id or ""
+    found = tx.deliveries.list_offered(mailbox, reader=caller.name, wanted=wanted, limit=limits.page_items_max)
     return next((message for message in found if message.id == message_id), None)

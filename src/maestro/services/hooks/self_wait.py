@@ -11,6 +11,7 @@ from maestro.services.runners.runners import Runners
 from maestro.tools import registry
 from maestro.tools.hook_dialect import HookEvent
 from maestro.tools.policy import SHELL
+from maestro.wire import runner_folder
 
 
 class SelfWaits:
@@ -32,7 +33,10 @@ class SelfWaits:
         waiter = registry.find_model_wait(event.tool, conversation.driver) if conversation is not None else None
         if conversation is None or waiter is None:
             return False
-        return event.action == SHELL + waiter.wait_command(self.session_folder(conversation.session_id))
+        folder = self._runners.session_folder(conversation.session_id).absolute()
+        # A model that an earlier version has instructed names the folder as that version did.
+        earlier_folder = folder.parents[1] / runner_folder.EARLIER_SESSIONS / folder.name
+        return event.action in {SHELL + waiter.wait_command(str(path)) for path in (folder, earlier_folder)}
 
     async def missing_wait_instruction(self, conversation: SessionConversation | None, event: HookEvent) -> str:
         """Return the instruction for an agent that is about to stop without a wait command; "" if none is needed."""

@@ -11,9 +11,9 @@ from maestro.domain.callers import Caller
 from maestro.domain.conversations import SessionConversation, StateReporter
 from maestro.domain.manifests import AgentReach
 from maestro.domain.messages import ReceivedMessage, SenderKind
+from maestro.domain.priorities import Priority
 from maestro.domain.sessions import Session
 from maestro.domain.spawns import Spawn
-from maestro.domain.tasks import Priority
 from maestro.operations import primer as primer_ops
 from maestro.services.access import session_relations
 from maestro.services.conversations import pending_pushes
@@ -40,6 +40,7 @@ class HookSnapshot(msgspec.Struct, frozen=True):
     has_more_mail: bool
     primer: str
     conversation: SessionConversation | None
+    unconfirmed_receipts: tuple[str, ...]  # receipts of replies with mail that the model may not have read
     wait_instruction: str = ""  # tells the agent to start the command that waits for mail
 
     @property
@@ -53,15 +54,17 @@ class HookSnapshot(msgspec.Struct, frozen=True):
 
 def is_driven(conversation: SessionConversation | None) -> bool:
     """Return whether a runner speaks the program's protocol. The protocol then reports status and asks."""
-    return conversation is not None and conversation.teller is StateReporter.RUNNER
+    return conversation is not None and conversation.state_reporter is StateReporter.RUNNER
 
 
 def read_snapshot(tx: Tx, caller: Caller, event: HookEvent, state: HookState) -> HookSnapshot:
+    """Read the facts for a hook event. Change nothing, neither in the store nor in the session's state."""
     session = session_relations.own_session(tx, caller)
-    if state.unconfirmed_receipts is None:
-        state.unconfirmed_receipts = tx.hooks.answers_of(session.id)
+    receipts_in_state = state.unconfirmed_receipts
+    unconfirmed = tx.hooks.answers_of(session.id) if receipts_in_state is None else receipts_in_state
     conversation = tx.conversations.get(session.id)
-    mail = _unshown_mail(tx, caller, event, state, conversation)
+    shown = state.mail_on_its_way.union(state.mail_being_marked_read, *map(receipts.sequence_numbers, unconfirmed))
+    mail = _unshown_mail(tx, caller, event, shown, conversation)
     if conversation is not None and registry.find_model_wait(event.tool, conversation.driver) is None:
         mail = pending_pushes.without_pushed_mail(tx, session, mail, with_prompts=not is_driven(conversation))
     elif conversation is not None:  # a push to this kind of program only announces mail
@@ -73,13 +76,16 @@ def read_snapshot(tx: Tx, caller: Caller, event: HookEvent, state: HookState) ->
     if _wants_primer(event, state, is_spawned=spawn is not None, is_driven=is_driven(conversation)):
         primer = primers.read_primer(tx, caller, primer_ops.ReadPrimer(tools=_reach(spawn) is AgentReach.MCP)).text
     count_max = limits.hook_messages_max
-    return HookSnapshot(tx.at, session, spawn, mail[:count_max], len(mail) > count_max, primer, conversation)
+    has_more_mail = len(mail) > count_max
+    return HookSnapshot(
+        tx.at, session, spawn, mail[:count_max], has_more_mail, primer, conversation, tuple(unconfirmed)
+    )
 
 
 def _unshown_mail(
-    tx: Tx, caller: Caller, event: HookEvent, state: HookState, conversation: SessionConversation | None
+    tx: Tx, caller: Caller, event: HookEvent, shown: set[int], conversation: SessionConversation | None
 ) -> list[ReceivedMessage]:
-    """Return the unshown mail that a reply to the hook event can carry."""
+    """Return the mail that a reply to the hook event can carry, without the shown messages."""
     match event.moment:
         case HookMoment.PROMPT if is_driven(conversation):
             return []  # the prompt holds its mail; other mail is shown after a tool call or at the end of the turn
@@ -89,9 +95,6 @@ def _unshown_mail(
             wanted = _CRITICAL
         case _:
             return []
-    shown = state.mail_on_its_way.union(
-        state.mail_being_marked_read, *map(receipts.sequence_numbers, state.unconfirmed_receipts or ())
-    )
     limit = limits.hook_messages_max + 1 + len(shown)
     found = find_unshown(tx, caller, wanted, limit=limit)
     if wanted is _CRITICAL and len(found) == limit:  # the person's mail must not wait behind mail of agents
@@ -110,9 +113,6 @@ def _wants_primer(event: HookEvent, state: HookState, *, is_spawned: bool, is_dr
             return event.start_reason in (StartReason.COMPACTED, StartReason.CLEARED)
         case HookMoment.STARTS:
             return not is_spawned or event.start_reason is not StartReason.NEW
-        case HookMoment.COMPACTS:
-            state.is_primer_due = True  # shown with the next reply that can carry text
-            return False
         case HookMoment.PROMPT | HookMoment.AFTER_TOOL:
             return state.is_primer_due
     return False

@@ -13,9 +13,10 @@ from pathlib import Path
 
 from maestro.core import limits
 from maestro.core.clock import Clock
+from maestro.wire import runner_folder
 
 _EVERY = timedelta(minutes=1)
-_SERVER_LOG, _RUNNER_LOG = "server.log", "runner.log"
+_SERVER_LOG = "server.log"
 
 
 class LogSizeJob:
@@ -33,7 +34,7 @@ class LogSizeJob:
         return self._clock.now() + _EVERY
 
     def _bound_all_logs(self) -> None:
-        for log in (self._home / _SERVER_LOG, *self._runs.glob(f"*/{_RUNNER_LOG}")):
+        for log in (self._home / _SERVER_LOG, *self._runs.glob(f"*/{runner_folder.LOG}")):
             with contextlib.suppress(FileNotFoundError):  # the log does not exist yet, or its folder was just removed
                 bound_log(log)
 

@@ -38,11 +38,11 @@ class MailRetentionJob:
         """
         before = tx.at - timedelta(days=self._days)
         old = tx.mail.list_old(after=self._after, before=before, limit=limits.job_batch_rows_max)
-        deletable = {seq: message_id for seq, message_id in old if not tx.mail.has_open_delivery(seq)}
-        indexed_to, _ = tx.mail.search_state()
+        deletable = {message.seq: message.id for message in old if not tx.mail.has_open_delivery(message.seq)}
+        indexed_to = tx.mail.search_state().indexed_to
         for indexed in tx.mail.indexed_texts(list(deletable)):
             body = self._search.read_body(indexed)
             tx.mail.delete(indexed, deletable[indexed.seq], body=body, is_indexed=indexed.seq <= indexed_to)
         if old:
-            self._after = old[-1][0]
+            self._after = old[-1].seq
         return len(old), tx.at

@@ -18,7 +18,7 @@ _EVERY = timedelta(hours=6)
 class TranscriptRetentionJob:
     """A job that keeps transcripts for `days` days after the session's end; 0 means for ever."""
 
-    name = "old-transcripts"
+    name = "transcript-retention"
 
     def __init__(self, store: Store, folder: Path, *, days: int, clock: Clock) -> None:
         self._store = store

@@ -15,7 +15,7 @@ from maestro.store.base import Store, Tx
 class AlarmJob:
     """A job that runs when the rate guard has stopped mail."""
 
-    name = "alarms"
+    name = "rate-alarms"
 
     def __init__(self, store: Store, guard: MailLimiter) -> None:
         self._store = store

@@ -13,7 +13,7 @@ _EVERY = timedelta(hours=1)
 class EventRetentionJob:
     """A job that keeps events for `events_days` days (0 means for ever) and idempotency keys for a week."""
 
-    name = "retention"
+    name = "event-retention"
 
     def __init__(self, store: Store, *, events_days: int) -> None:
         self._store = store

@@ -10,14 +10,14 @@ from functools import partial
 from maestro.core import limits
 from maestro.core.clock import Clock
 from maestro.core.errors import DAMAGE_HINT, MaestroError
-from maestro.domain.asks import AskStatus
+from maestro.domain.asks import AskChoice, AskStatus
 from maestro.domain.callers import SERVER_NAME
 from maestro.services.asks import asks
 from maestro.store.base import Store, Tx
 from maestro.store.health import DamageFinding, DamageKind, StorageHealth, StorageProblem
 
 log = logging.getLogger(__name__)
-ACCEPT_LOSS = "accept the loss"
+_ACCEPT_LOSS = AskChoice("accept_loss", "accept the loss")
 _TITLES = {
     DamageKind.LOST_EVENTS: "Stored events are lost: restore a backup, or accept the loss?",
     DamageKind.DATABASE: "The database is damaged: restore a backup",
@@ -92,7 +92,7 @@ class StorageCheckJob:
 
 def _is_accepted(problem: StorageProblem, tx: Tx) -> bool:
     ask = tx.asks.get(problem.ask_id)
-    return ask is not None and ask.status is AskStatus.ANSWERED and ask.answer == ACCEPT_LOSS
+    return ask is not None and ask.status is AskStatus.ANSWERED and tx.asks.answer_code(ask.id) == _ACCEPT_LOSS.code
 
 
 def _ask_person(problem: StorageProblem, tx: Tx) -> str:
@@ -100,7 +100,7 @@ def _ask_person(problem: StorageProblem, tx: Tx) -> str:
     projects = tx.projects.list_page(after="", limit=1)
     if not projects:
         return ""
-    choices = [ACCEPT_LOSS] if problem.kind is DamageKind.LOST_EVENTS else []
+    choices = [_ACCEPT_LOSS] if problem.kind is DamageKind.LOST_EVENTS else []
     text = f"{problem.text}\n\n{DAMAGE_HINT}"
     return asks.open_ask_for_server(tx, projects[0].id, title=_TITLES[problem.kind], text=text, choices=choices).id
 

@@ -51,7 +51,7 @@ class StrayBlobJob:
         def is_needed(digest: str) -> bool:
             return tx.documents.uses_blob(digest) or not _is_older(self._blobs.path_of(digest), before)
 
-        # While a backup copies files, `discard` removes none; the next round removes the files.
+        # While a backup copies files, `discard_unneeded` removes none; the next round removes the files.
         self._blobs.discard_unneeded([file.name for file in files], is_needed)
 
 

@@ -16,7 +16,8 @@ from maestro.domain.documents import StoredContent
 from maestro.domain.events import EventKind
 from maestro.domain.issues import Issue, IssueParty, is_closed, party_of
 from maestro.domain.messages import HUMAN_MAILBOX, Message, MessageType, ReceiptStep, reply_subject
-from maestro.domain.tasks import Priority, Task
+from maestro.domain.priorities import Priority
+from maestro.domain.tasks import Task
 from maestro.domain.trackers import is_tracker_person
 from maestro.operations import mail_shapes as ops
 from maestro.services.issues import recipients, task_moved

@@ -10,12 +10,13 @@ from maestro.domain.callers import Caller
 from maestro.domain.documents import StoredContent
 from maestro.domain.events import EventKind, NewEvent
 from maestro.domain.issues import Issue
-from maestro.domain.messages import MessageType
+from maestro.domain.messages import Message, MessageType
+from maestro.domain.priorities import Priority
 from maestro.domain.projects import Project
-from maestro.domain.tasks import Priority, Task
+from maestro.domain.tasks import Task
 from maestro.operations.task_shapes import CreateTask
 from maestro.services.issues import task_moved
-from maestro.services.mail.create import Draft, MailTarget, PostedMessage, post_message, sender_of
+from maestro.services.mail.create import Draft, MailTarget, post_message, sender_of
 from maestro.services.mail.rate_limit import MailLimiter
 from maestro.services.projects import access
 from maestro.services.tasks import editing as tasks
@@ -41,7 +42,7 @@ class StoredIssue(msgspec.Struct, frozen=True):
 
     task: Task
     draft: Draft
-    posted: PostedMessage
+    message: Message
 
 
 def open_issue(tx: Tx, caller: Caller, guard: MailLimiter, issue_draft: IssueDraft) -> StoredIssue:

@@ -58,8 +58,8 @@ class IssueOperations:
             **msgspec.structs.asdict(stored_issue.task),
             from_project=sender.name,
             opener=caller.title or caller.name,
-            thread_id=stored_issue.posted.thread_id,
-            message=receipts.new_message_answer(tx, stored_issue.draft, stored_issue.posted),
+            thread_id=stored_issue.message.thread_id,
+            message=receipts.new_message_answer(tx, stored_issue.draft, stored_issue.message),
             warnings=outcome.warnings,
         )
 

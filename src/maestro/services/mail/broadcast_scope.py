@@ -8,12 +8,12 @@ from maestro.domain.messages import BroadcastScope
 from maestro.domain.projects import Project
 from maestro.services.access.scope import require_own_project
 from maestro.store.base import Tx
+from maestro.store.repositories.sessions import SessionName
 
 _RECIPIENTS_MAX = limits.broadcast_recipients_max
-_NamedSession = tuple[str, str]
 
 
-def sessions_in_scope(tx: Tx, caller: Caller, scope: BroadcastScope, project: Project) -> list[_NamedSession]:
+def sessions_in_scope(tx: Tx, caller: Caller, scope: BroadcastScope, project: Project) -> list[SessionName]:
     """Return the ids and names of the sessions that a broadcast with `scope` reaches."""
     require_own_project(caller, project, action="broadcast")
     match scope:
@@ -27,21 +27,21 @@ def sessions_in_scope(tx: Tx, caller: Caller, scope: BroadcastScope, project: Pr
             return _team_sessions(tx, caller, _own_session_id(caller, scope))
 
 
-def _all_sessions(tx: Tx, caller: Caller, project: Project) -> list[_NamedSession]:
+def _all_sessions(tx: Tx, caller: Caller, project: Project) -> list[SessionName]:
     if caller.is_session and (caller.role is not Role.COORDINATOR or caller.parent_id is not None):
         raise errors.NotPermitted(
             "Only the person or a top-level coordinator may broadcast to all.",
             hint="Use --scope my-workers, --scope siblings or --scope team.",
         )
     sessions = tx.sessions.ids_live(project.id, limit=_RECIPIENTS_MAX)
-    return [named_session for named_session in sessions if named_session[0] != caller.session_id]
+    return [session for session in sessions if session.id != caller.session_id]
 
 
-def _sibling_sessions(tx: Tx, caller: Caller, session_id: str) -> list[_NamedSession]:
+def _sibling_sessions(tx: Tx, caller: Caller, session_id: str) -> list[SessionName]:
     return tx.sessions.ids_siblings(session_id, caller.parent_id, limit=_RECIPIENTS_MAX) if caller.parent_id else []
 
 
-def _team_sessions(tx: Tx, caller: Caller, session_id: str) -> list[_NamedSession]:
+def _team_sessions(tx: Tx, caller: Caller, session_id: str) -> list[SessionName]:
     """Return the sessions of the caller's team, else of its member, without the workers of other coordinators."""
     if caller.member_id is None:
         raise errors.Invalid(
@@ -50,18 +50,17 @@ def _team_sessions(tx: Tx, caller: Caller, session_id: str) -> list[_NamedSessio
     sessions = tx.sessions.ids_of_teammates(caller.member_id, limit=_RECIPIENTS_MAX)
     sessions = sessions or tx.sessions.ids_of_member(caller.member_id, limit=_RECIPIENTS_MAX)
     related = [*_sibling_sessions(tx, caller, session_id), *tx.sessions.ids_below(session_id, limit=_RECIPIENTS_MAX)]
-    related_ids = {caller.parent_id, *(related_id for related_id, _ in related)}
+    related_ids = {caller.parent_id, *(session.id for session in related)}
     return [
-        named_session
-        for named_session in sessions
-        if named_session[0] != session_id
-        and (named_session[0] in related_ids or _have_no_coordinator(tx, caller, named_session))
+        session
+        for session in sessions
+        if session.id != session_id and (session.id in related_ids or _have_no_coordinator(tx, caller, session))
     ]
 
 
-def _have_no_coordinator(tx: Tx, caller: Caller, named_session: _NamedSession) -> bool:
+def _have_no_coordinator(tx: Tx, caller: Caller, session: SessionName) -> bool:
     """Return whether neither the caller nor the other session has a coordinator."""
-    route = tx.sessions.mail_route(named_session[0]) if caller.parent_id is None else None
+    route = tx.sessions.mail_route(session.id) if caller.parent_id is None else None
     return route is not None and route.parent_id is None
 
 

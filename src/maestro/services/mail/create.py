@@ -20,10 +20,9 @@ from maestro.domain.messages import (
     SenderKind,
     effective_priority,
 )
-from maestro.domain.tasks import Priority
+from maestro.domain.priorities import Priority
 from maestro.domain.trackers import TRACKER_PREFIX, is_tracker_person
 from maestro.store.base import Tx
-from maestro.store.repositories.mail import NewMessage
 from maestro.text import redaction
 
 _CRITICAL = Priority.CRITICAL  # a constant, because every message is compared with it and an enum look-up is slow
@@ -57,48 +56,51 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     hops: int = 0
     attachments: Sequence[tuple[str, StoredContent]] = ()
 
+    def distinct_targets(self) -> list[MailTarget]:
+        """Return one target for each mailbox."""
+        return list({target.mailbox: target for target in self.targets}.values())
 
-class PostedMessage(msgspec.Struct, frozen=True):
-    """A message that is stored."""
-
-    id: str
-    seq: int
-    thread_id: str
-    targets: list[MailTarget]
+    def shown_body(self) -> str:
+        """Return the body, or the beginning of a body that is stored in a file."""
+        return self.body.body.decode() if self.body.body is not None else self.preview
 
 
-def post_message(tx: Tx, draft: Draft) -> PostedMessage:
-    """Store a message with a delivery in each target mailbox."""
+def post_message(tx: Tx, draft: Draft) -> Message:
+    """Store a message with a delivery in each target mailbox; return the message."""
     if draft.priority is _CRITICAL:
         draft = msgspec.structs.replace(draft, priority=_counted_priority(draft))
+    message = _create_message(tx, draft)
+    tx.mail.insert(message, draft.body, project_id=draft.project_id)
+    targets = draft.distinct_targets()
+    mailboxes = [(target.mailbox, target.project_id, target.reason) for target in targets]
+    tx.deliveries.insert_many(message.seq, mailboxes, priority=message.priority, type=message.type)
+    for attachment, (_, content) in zip(message.attachments, draft.attachments, strict=True):
+        tx.mail.insert_attachment(attachment, content)
+    _log_message(tx, draft, message, [target.mailbox for target in targets])
+    return message
+
+
+def _create_message(tx: Tx, draft: Draft) -> Message:
     message_id = ids.new_id("msg", tx.at)
-    thread_id = draft.thread_id or (draft.parent.thread_id if draft.parent else message_id)
-    targets = {target.mailbox: target for target in draft.targets}
-    seq = tx.mail.insert(
-        NewMessage(
-            id=message_id,
-            thread_id=thread_id,
-            parent_id=draft.parent.id if draft.parent else None,
-            project_id=draft.project_id,
-            type=draft.type,
-            priority=draft.priority,
-            subject=draft.subject,
-            body=draft.body,
-            preview=draft.preview,
-            task_id=draft.task_id,
-            sender=draft.sender,
-            to=draft.to,
-            scope=draft.scope,
-            hops=draft.hops,
-            attachments=len(draft.attachments),
-            created_at=tx.at,
-        )
+    return Message(
+        id=message_id,
+        seq=tx.mail.next_seq(),
+        thread_id=draft.thread_id or (draft.parent.thread_id if draft.parent else message_id),
+        parent_id=draft.parent.id if draft.parent else None,
+        type=draft.type,
+        priority=draft.priority,
+        subject=draft.subject,
+        body=draft.shown_body(),
+        truncated=draft.body.blob is not None,
+        sender=draft.sender,
+        to=draft.to,
+        scope=draft.scope,
+        task_id=draft.task_id,
+        task=None,
+        hops=draft.hops,
+        attachments=_create_attachments(tx, message_id, draft.attachments) if draft.attachments else [],
+        created_at=tx.at,
     )
-    mailboxes = [(target.mailbox, target.project_id, target.reason) for target in targets.values()]
-    tx.deliveries.insert_many(seq, mailboxes, priority=draft.priority, type=draft.type)
-    _store_attachments(tx, message_id, draft.attachments)
-    _log_message(tx, draft, message_id, thread_id, list(targets))
-    return PostedMessage(message_id, seq, thread_id, list(targets.values()))
 
 
 def _counted_priority(draft: Draft) -> Priority:
@@ -107,25 +109,27 @@ def _counted_priority(draft: Draft) -> Priority:
     return effective_priority(draft.priority, draft.sender.kind, leaves_project=leaves_project)
 
 
-def _store_attachments(tx: Tx, message_id: str, files: Sequence[tuple[str, StoredContent]]) -> None:
+def _create_attachments(tx: Tx, message_id: str, files: Sequence[tuple[str, StoredContent]]) -> list[Attachment]:
     # Ids made at the same moment have a random order. Sorted ids keep the files in the order of the draft.
     attachment_ids = sorted(ids.new_id("att", tx.at) for _ in files)
-    for attachment_id, (name, content) in zip(attachment_ids, files, strict=True):
-        tx.mail.insert_attachment(Attachment(attachment_id, message_id, name, content.size, content.sha256), content)
+    return [
+        Attachment(attachment_id, message_id, name, content.size, content.sha256)
+        for attachment_id, (name, content) in zip(attachment_ids, files, strict=True)
+    ]
 
 
-def _log_message(tx: Tx, draft: Draft, message_id: str, thread_id: str, mailboxes: list[str]) -> None:
+def _log_message(tx: Tx, draft: Draft, message: Message, mailboxes: list[str]) -> None:
     data = {
-        "from": draft.sender.id,
+        "from": message.sender.id,
         "to": mailboxes,
-        "type": draft.type._value_,
-        "priority": draft.priority._value_,
-        "subject": draft.subject,
-        "thread": thread_id,
+        "type": message.type._value_,
+        "priority": message.priority._value_,
+        "subject": message.subject,
+        "thread": message.thread_id,
     }
-    if draft.task_id:
-        data["task"] = draft.task_id
-    tx.log(NewEvent(EventKind.MAIL_SENT, message_id, draft.project_id, data), actor=draft.sender.id)
+    if message.task_id:
+        data["task"] = message.task_id
+    tx.log(NewEvent(EventKind.MAIL_SENT, message.id, draft.project_id, data), actor=message.sender.id)
 
 
 def sender_of(tx: Tx, caller: Caller) -> Sender:

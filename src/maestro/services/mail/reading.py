@@ -22,7 +22,6 @@ from maestro.services.mail.threads import find_visible_message, may_see_message
 from maestro.store.base import Store, Tx
 from maestro.store.blobs import Blobs
 from maestro.store.repositories.deliveries import MessageFilter
-from maestro.store.repositories.mail import RANKS
 
 _InboxPosition = tuple[int, int]  # priority rank and sequence number, the sort order of a mailbox
 _INBOX_START: _InboxPosition = (-1, 0)
@@ -197,7 +196,7 @@ def _merge_mailboxes(
     found = [message for mailbox in mailboxes for message in messages_in(mailbox)]
     if len(mailboxes) > 1:
         found = list({message.seq: message for message in reversed(found)}.values())
-        found.sort(key=lambda message: (RANKS[message.priority], message.seq))
+        found.sort(key=lambda message: (message.priority.rank, message.seq))
     return found[:limit]
 
 
@@ -274,13 +273,13 @@ def _own_deliveries(tx: Tx, caller: Caller, messages: list[Message]) -> list[Rec
             if delivery is not None:
                 fields = msgspec.structs.asdict(message)
                 found.append(
-                    ReceivedMessage(**fields, box=mailbox, status=delivery.status, reason=None, claimed_by=None)
+                    ReceivedMessage(**fields, mailbox=mailbox, status=delivery.status, reason=None, claimed_by=None)
                 )
     return found
 
 
 def _format_position(message: ReceivedMessage) -> str:
-    return f"{_PARTLY_SHOWN if message.begun else ''}{RANKS[message.priority]}.{message.seq}"
+    return f"{_PARTLY_SHOWN if message.is_partly_shown else ''}{message.priority.rank}.{message.seq}"
 
 
 def _parse_position(cursor: str) -> tuple[int, int]:

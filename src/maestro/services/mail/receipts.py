@@ -28,7 +28,7 @@ from maestro.domain.messages import (
 )
 from maestro.events.hub import Hub
 from maestro.operations import mail_shapes as ops
-from maestro.services.mail.create import Draft, MailTarget, PostedMessage, own_mailboxes
+from maestro.services.mail.create import Draft, MailTarget, own_mailboxes
 from maestro.services.mail.mailbox_names import mailbox_name
 from maestro.services.mail.threads import find_visible_message
 from maestro.store.base import Store, Tx
@@ -51,7 +51,7 @@ def record_step(tx: Tx, caller: Caller, step: ReceiptStep, mailbox: str, seq: in
     if not tx.deliveries.apply_step(step, mailbox, seq, via=via, by=caller.name, at=tx.at):
         return False
     message_id, sender, project_id = tx.mail.get_head(seq)
-    data = {"box": mailbox, "by": caller.name, "via": via, "from": sender}
+    data = {"mailbox": mailbox, "by": caller.name, "via": via, "from": sender}
     # The event goes to the sender's project, because the sender waits for the receipt.
     tx.log(NewEvent(_EVENT_KINDS[step], message_id, project_id, data), actor=caller.name)
     return True
@@ -60,7 +60,7 @@ def record_step(tx: Tx, caller: Caller, step: ReceiptStep, mailbox: str, seq: in
 def receipt_for(messages: Iterable[ReceivedMessage]) -> str:
     """Return the receipt for messages; an empty string for no messages."""
     items = [
-        f"{_mailbox_letter(message.box)}{message.seq:x}{'~' if message.truncated else ''}" for message in messages
+        f"{_mailbox_letter(message.mailbox)}{message.seq:x}{'~' if message.truncated else ''}" for message in messages
     ]
     return _RECEIPT_PREFIX + ",".join(items) if items else ""
 
@@ -135,15 +135,16 @@ def status_of_message(tx: Tx, message: Message) -> ops.MailStatus:
     )
 
 
-def new_message_answer(tx: Tx, draft: Draft, posted: PostedMessage) -> ops.SentMail:
+def new_message_answer(tx: Tx, draft: Draft, message: Message) -> ops.SentMail:
     """Return the answer for a message posted in this transaction. No recipient can have seen the message yet."""
     return ops.SentMail(
-        id=posted.id,
-        thread_id=posted.thread_id,
-        subject=draft.subject,
-        created_at=tx.at,
+        id=message.id,
+        thread_id=message.thread_id,
+        subject=message.subject,
+        created_at=message.created_at,
         deliveries=[
-            _new_recipient(tx, target, target.name or mailbox_name(tx, target.mailbox)) for target in posted.targets
+            _new_recipient(tx, target, target.name or mailbox_name(tx, target.mailbox))
+            for target in draft.distinct_targets()
         ],
     )
 
@@ -151,7 +152,7 @@ def new_message_answer(tx: Tx, draft: Draft, posted: PostedMessage) -> ops.SentM
 def _new_recipient(tx: Tx, target: MailTarget, name: str) -> ops.Recipient:
     return ops.Recipient(
         recipient=target.mailbox,
-        box=target.mailbox,
+        mailbox=target.mailbox,
         name=name,
         status=MessageStatus.SENT,
         via=None,
@@ -168,7 +169,7 @@ def _new_recipient(tx: Tx, target: MailTarget, name: str) -> ops.Recipient:
 def _delay_note(tx: Tx, mailbox: str, name: str) -> str | None:
     """Return why a recipient gets a message later: its program takes no text before the end of the turn."""
     route = tx.sessions.mail_route(mailbox) if mailbox.startswith("ses_") else None
-    closed_drivers = registry.drivers_deaf_at_work(route.tool) if route is not None else ()
+    closed_drivers = registry.drivers_unreachable_during_turn(route.tool) if route is not None else ()
     conversation = tx.conversations.get(mailbox) if closed_drivers else None
     if (
         conversation is None
@@ -187,8 +188,8 @@ def recipients_of(tx: Tx, message: Message) -> list[ops.Recipient]:
 
 
 def _recipient_view(tx: Tx, delivery: Delivery) -> ops.Recipient:
-    name = mailbox_name(tx, delivery.box)
-    note = _delay_note(tx, delivery.box, name) if delivery.status is MessageStatus.SENT else None
+    name = mailbox_name(tx, delivery.mailbox)
+    note = _delay_note(tx, delivery.mailbox, name) if delivery.status is MessageStatus.SENT else None
     return ops.Recipient(**msgspec.structs.asdict(delivery), name=name, note=note)
 
 

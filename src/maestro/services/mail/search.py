@@ -65,7 +65,7 @@ class MailSearch:
         async with self._indexing:
             batch_size = limits.search_index_rows_max
             entries = await self._store.read(
-                lambda tx: tx.mail.list_unindexed(after=tx.mail.search_state()[0], limit=batch_size)
+                lambda tx: tx.mail.list_unindexed(after=tx.mail.search_state().indexed_to, limit=batch_size)
             )
             if entries:
                 with_bodies = await asyncio.to_thread(lambda: [(entry, self.read_body(entry)) for entry in entries])

@@ -8,7 +8,7 @@ from maestro.core import errors, limits
 from maestro.domain.callers import Caller
 from maestro.domain.events import Event, EventKind
 from maestro.domain.messages import ReceivedMessage
-from maestro.domain.tasks import Priority
+from maestro.domain.priorities import Priority
 from maestro.events.hub import Hub, Subscription, mailbox_key
 from maestro.operations import mail_shapes as ops
 from maestro.services.access.session_relations import own_end_subjects, require_live_caller
@@ -17,7 +17,6 @@ from maestro.services.mail.create import own_mailboxes
 from maestro.services.presence.tracker import PresenceTracker
 from maestro.store.base import Store, Tx
 from maestro.store.repositories.deliveries import MessageFilter
-from maestro.store.repositories.mail import RANKS
 
 _SESSION_ENDS = (EventKind.SESSION_ENDED, EventKind.SESSION_LOST)
 
@@ -123,7 +122,7 @@ def _matches_filter(event: Event, wanted: MessageFilter) -> bool:
     return (
         event.kind == EventKind.MAIL_SENT
         and (wanted.type is None or wanted.type.value == data["type"])
-        and (wanted.priority is None or RANKS[Priority(data["priority"])] <= RANKS[wanted.priority])
+        and (wanted.priority is None or Priority(data["priority"]).rank <= wanted.priority.rank)
         and (wanted.task_id is None or wanted.task_id == data.get("task"))
     )
 

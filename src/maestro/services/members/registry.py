@@ -10,7 +10,7 @@ from maestro.core import errors, ids, limits
 from maestro.domain import members
 from maestro.domain.callers import Caller
 from maestro.domain.events import EventKind, NewEvent
-from maestro.domain.members import Member, Permission, Tool
+from maestro.domain.members import Member, Permission
 from maestro.domain.projects import Project
 from maestro.domain.visibility import redact_member
 from maestro.operations import members as ops
@@ -36,7 +36,7 @@ def create_member(tx: Tx, caller: Caller, request: ops.CreateMember) -> Member:
         mail_id=f"@{name}",
         skills=_distinct_texts(request.skills),
         model=(request.model or "").strip() or None,
-        tool=request.tool,
+        tool=request.tool.value if request.tool else None,
         permission=request.permission,
         allow=allow,
         deny=deny,
@@ -179,7 +179,7 @@ def _given_fields(
     if request.model is not None:
         given_fields["model"] = request.model.strip() or None
     if request.tool is not None:
-        given_fields["tool"] = Tool(request.tool) if request.tool else None
+        given_fields["tool"] = request.tool or None
     if request.permission is not None:
         given_fields["permission"] = Permission(request.permission) if request.permission else None
     if request.allow is not None or request.deny is not None:

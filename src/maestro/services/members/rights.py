@@ -8,7 +8,7 @@ from functools import cache
 from maestro.core import errors
 from maestro.domain import grants
 from maestro.domain.callers import Caller, Role
-from maestro.domain.members import Permission, Tool, check_rights
+from maestro.domain.members import Permission, check_rights
 from maestro.operations.registry import REGISTRY
 
 _NEAREST_MAX = 3
@@ -30,7 +30,7 @@ def resolve_rights(
     return allowed, denied
 
 
-def require_within_grant(caller: Caller, *, tool: Tool | None, permission: Permission | None) -> None:
+def require_within_grant(caller: Caller, *, tool: str | None, permission: Permission | None) -> None:
     """Refuse a member that starts programs, or has a permission level, above the caller's grant."""
     if tool is not None:
         grants.require_program(caller, tool, ())

@@ -47,7 +47,7 @@ class ProjectDiscovery:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._read: dict[str, _Stamps] = {}  # by workspace: the stamps of its settings files when last read
-        self._owed: set[str] = set()  # workspaces with new rules that take effect only for the person
+        self._with_pending_rules: set[str] = set()  # workspaces with new rules that take effect only for the person
         # Names that were resolved before, by caller and project, with the checkouts that were searched.
         self._resolved: dict[tuple[str | None, ...], list[Workspace]] = {}
 
@@ -66,14 +66,14 @@ class ProjectDiscovery:
             await self._store.write(lambda tx: _replace_links(tx, workspace, known))
         rules, tracker = await asyncio.to_thread(_read_rules_and_tracker, texts, notes)
         if caller.is_session:
-            self._owed.add(workspace.id)
+            self._with_pending_rules.add(workspace.id)
         else:
-            self._owed.discard(workspace.id)
+            self._with_pending_rules.discard(workspace.id)
             if rules or tracker or await self._has_tracker(workspace):
                 await self._store.write(lambda tx: _apply_rules(tx, caller, workspace, rules, tracker))
             command = await asyncio.to_thread(parse_setup, texts[LinkSource.CONFIG])
             if not shows_notes:
-                self._owed.add(workspace.id)
+                self._with_pending_rules.add(workspace.id)
             elif await self._accept_setup(workspace, command) and command:
                 notes.append(
                     f"{LinkSource.CONFIG.value}: new worktrees run the set-up command `{command}` from now on"
@@ -83,7 +83,7 @@ class ProjectDiscovery:
 
     def has_pending_rules(self, caller: Caller, workspace: Workspace) -> bool:
         """Return whether the caller is the person and the workspace has rules that wait for a call of the person."""
-        return not caller.is_session and workspace.id in self._owed
+        return not caller.is_session and workspace.id in self._with_pending_rules
 
     async def make_names_known(self, caller: Caller, names: Iterable[str], *, present_project: str) -> None:
         """Make names known before a transaction: read changed settings, and search beside the checkout."""
@@ -327,7 +327,7 @@ def _rules(text: str, problems: list[str]) -> dict[str, Any]:
     try:
         settings = bounded_toml.parse_toml(text)
     except bounded_toml.TomlUnreadable:
-        return {}  # `entries` has reported the problem
+        return {}  # `read_entries` has reported the problem
     rules: dict[str, Any] = {}
     if "inbound" in settings:
         try:

@@ -37,7 +37,7 @@ def _store_record(tx: Tx, record: GitRecord) -> None:
 
 
 def record_of(path: str, *, accepts_programs: bool) -> GitRecord:
-    """Return the record of a checkout as it is now. With `accepts` the record holds the repository's programs."""
+    """Return the present record of a checkout. With `accepts_programs` the record holds the repository's programs."""
     repository = repositories.find_repository(path)
     if repository is None or repository.top != os.path.realpath(path):
         return GitRecord(path=path, git_dir="", common_dir="", programs=frozenset())

@@ -20,9 +20,9 @@ _IGNORE = "local.toml"
 class ProjectLinking:
     """The operations `project link` and `project unlink`."""
 
-    def __init__(self, store: Store, places: ProjectLocator, discovery: ProjectDiscovery) -> None:
+    def __init__(self, store: Store, locator: ProjectLocator, discovery: ProjectDiscovery) -> None:
         self._store = store
-        self._places = places
+        self._locator = locator
         self._discovery = discovery
 
     async def link_project(self, caller: Caller, request: ops.LinkProject) -> ops.ProjectLinks:
@@ -54,7 +54,7 @@ class ProjectLinking:
 
     async def _own_checkout(self, caller: Caller, directory: str) -> Workspace:
         """Return the checkout of the directory; refuse a session of another project."""
-        located = await self._places.locate_directory(caller, ops.LocateProject(path=directory))
+        located = await self._locator.locate_directory(caller, ops.LocateProject(path=directory))
         if caller.is_session and caller.project_id != located.project.id:
             raise errors.NotPermitted(f"This session does not belong to {located.project.name}.")
         return located.workspace

@@ -50,7 +50,7 @@ class ProjectLocator:
     ) -> None:
         self._store = store
         self._prefer = prefer_remote
-        self._owes = has_pending_rules  # returns whether the settings must be read again for this caller
+        self._has_pending_rules = has_pending_rules  # returns whether the settings must be read again for this caller
         self._refresh = refresh_settings  # applies the checkout's settings
         self._known: dict[str, tuple[_Seen, ops.ProjectLocation]] = {}
 
@@ -64,7 +64,7 @@ class ProjectLocator:
         if seen is None:
             return await self._locate_without_git(request.path)
         known = self._known.get(seen[0].toplevel)
-        if known is not None and known[0] == seen and not self._owes(caller, known[1].workspace):
+        if known is not None and known[0] == seen and not self._has_pending_rules(caller, known[1].workspace):
             return msgspec.structs.replace(known[1], notes=[])
         return await self._register(caller, request.path, seen, name=None, is_init=False)
 
@@ -84,19 +84,19 @@ class ProjectLocator:
         present_record = git_records.record_of(toplevel, accepts_programs=not caller.is_session)
 
         def write(tx: Tx) -> tuple[ops.ProjectLocation, GitRecord | None]:
-            place = settle_checkout(tx, caller, toplevel, identity, name=name)
-            return place, git_records.put_record(tx, caller, present_record, renews=is_init)
+            location = settle_checkout(tx, caller, toplevel, identity, name=name)
+            return location, git_records.put_record(tx, caller, present_record, renews=is_init)
 
-        place, record = await self._store.write(write)
+        location, record = await self._store.write(write)
         if record is not None:
             git_records.remember_record(record)
             if identity.source == "path" and record.git_dir and not is_init:
-                place = msgspec.structs.replace(place, notes=[*place.notes, _NO_REMOTE])
-        if self._refresh is not None and (notes := await self._refresh(caller, place.workspace)):
-            place = msgspec.structs.replace(place, notes=[*place.notes, *notes])
+                location = msgspec.structs.replace(location, notes=[*location.notes, _NO_REMOTE])
+        if self._refresh is not None and (notes := await self._refresh(caller, location.workspace)):
+            location = msgspec.structs.replace(location, notes=[*location.notes, *notes])
         if seen is not None:
-            self._known[seen[0].toplevel] = (seen, place)
-        return place
+            self._known[seen[0].toplevel] = (seen, location)
+        return location
 
     async def _identity(self, caller: Caller, path: str, *, is_init: bool) -> tuple[str, ProjectIdentity]:
         by_person = is_init and not caller.is_session

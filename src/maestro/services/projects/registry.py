@@ -41,7 +41,7 @@ def show_project(tx: Tx, caller: Caller, request: ops.OneProject) -> ops.Project
         workspaces=tx.projects.workspaces_of(project.id, limit=limits.page_items_max),
         tasks=counts | {"ready": ready},
         links=tx.links.of_project(project.id),
-        called=tx.links.to_project(project.id),
+        incoming_links=tx.links.to_project(project.id),
         tracker=tracker.kind if tracker else TrackerKind.BUILTIN,
         tracker_problem=tracker.problem if tracker and may_read(caller, project.id) else "",
     )

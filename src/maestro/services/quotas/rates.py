@@ -35,7 +35,7 @@ class Rate:
         self._windows: dict[Hashable, RateWindow] = {}
 
     def current_window(self, key: Hashable, at: datetime) -> RateWindow:
-        """Return the present window of a key. The caller compares `count` with `most`, and raises `count`."""
+        """Return the present window of a key. The caller compares its `count` with its `most`, and raises `count`."""
         current = self._windows.get(key)
         if current is not None and current.since <= at < current.until:
             return current

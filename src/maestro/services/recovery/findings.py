@@ -98,7 +98,7 @@ class RestartFindings:
                     name=session.name,
                     project=project.name if (project := projects[session.project_id]) else "",
                     mode=session.mode,
-                    fate=self._fate_of(tx, at_start, session),
+                    state=self._fate_of(tx, at_start, session),
                     status=session.status,
                 )
                 for at_start, session in found
@@ -119,10 +119,10 @@ class RestartFindings:
             return FoundSessionState.RESUMED
         if session.pid is not None and not sessions.is_process_running(session):
             return (
-                FoundSessionState.ENDED if spawn is not None else FoundSessionState.UNHEARD
+                FoundSessionState.ENDED if spawn is not None else FoundSessionState.SILENT
             )  # the runner's last report is still to come
         is_alive = spawn is not None or session.pid is not None or self._signs_of_life.was_heard_within(session.id)
-        return FoundSessionState.ALIVE if is_alive else FoundSessionState.UNHEARD
+        return FoundSessionState.ALIVE if is_alive else FoundSessionState.SILENT
 
 
 def _found_run(tx: Tx, run: Run) -> FoundRun:

@@ -61,10 +61,10 @@ class LostSessionJob:
             if _has_runner(tx, session):
                 tx.sessions.defer_lease(session.id, lease_until=tx.at + _DEFERRAL)
                 continue
-            heard = self._presence.was_heard_within(session.id, seconds=sessions.lease_seconds(session.pid))
-            if is_lost(is_lease_over=True, has_sign_of_life=heard, is_process_alive=session.id in running):
+            has_sign = self._presence.was_heard_within(session.id, seconds=sessions.lease_seconds(session.pid))
+            if is_lost(is_lease_over=True, has_sign_of_life=has_sign, is_process_alive=session.id in running):
                 _mark_lost(tx, session)
-            elif heard:
+            elif has_sign:
                 tx.sessions.renew_leases(session.id, at=tx.at)
             else:
                 tx.sessions.defer_lease(session.id, lease_until=tx.at + _DEFERRAL)

@@ -71,8 +71,8 @@ def _ask_person(tx: Tx, plan: SessionRecovery, coordinator: Session, workers: li
     names = ", ".join(worker.name for worker in workers[:shown])
     more = f" and {len(workers) - shown} more" if len(workers) > shown else ""
     can_resume = tx.spawns.get(coordinator.id) is not None
-    times = "once" if plan.tries == 1 else f"{plan.tries} times"
-    attempts = f" Maestro has started {coordinator.name} again {times}." if plan.tries else ""
+    times = "once" if plan.attempts == 1 else f"{plan.attempts} times"
+    attempts = f" Maestro has started {coordinator.name} again {times}." if plan.attempts else ""
     ask = asks.open_ask_for_session(
         tx,
         coordinator,

@@ -1,7 +1,8 @@
 """Reconcile the records of spawned sessions with their runners: after a restart, and while sessions live.
 
-A live runner reports by itself. A runner that is gone may have left reports in its spool. Without reports its session
-is lost, the remaining processes of its program are ended, and a run starts the next attempt.
+A live runner reports by itself. A runner that is gone may have left reports in its spool. Without reports, a session
+whose program never started is started again. Otherwise the session is lost: the remaining processes of its program
+are ended, and a run starts the next attempt.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ class ReconcileJob:
 
     async def run_once(self) -> datetime | None:
         await self._findings.note_live_sessions()
-        batch_size = limits.job_batch_rows_max
+        batch_size, is_first_batch = limits.job_batch_rows_max, self._after == EPOCH
         spawns = await self._store.read(lambda tx: tx.spawns.list_live(after=self._after, limit=batch_size))
         try:
             for spawn in spawns:
@@ -83,7 +84,7 @@ class ReconcileJob:
         self._after = spawns[-1].created_at if len(spawns) == batch_size else EPOCH
         if len(spawns) < batch_size:
             self._findings.runners_checked.set()
-        if not spawns:
+        if not spawns and is_first_batch:
             self._restarts.clear()
             return None
         if len(spawns) == batch_size:
@@ -116,12 +117,12 @@ class ReconcileJob:
             await self._store.write(lambda tx: _mark_lost(tx, spawn))
 
     def _was_started(self, spawn: Spawn) -> bool:
-        """Return whether a runner has started the program in this epoch. Notes of earlier epochs do not count."""
+        """Return whether a runner has started the program in this epoch. Earlier epochs do not count."""
         note = self._runners.read_note(spawn.session_id)
         return note is not None and note.epoch >= spawn.epoch
 
     async def _restart(self, spawn: Spawn) -> None:
-        """Start a recorded session without a program: the server was killed in between, or the runner ended early."""
+        """Start a recorded session whose program never started: the server was killed, or the runner ended early."""
         now, before = self._clock.now(), self._restarts.get(spawn.session_id, _Restarts(0, EPOCH))
         if before.due > now:
             return

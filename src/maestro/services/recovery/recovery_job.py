@@ -23,7 +23,7 @@ from maestro.store.base import Store, Tx
 class RecoveryJob:
     """A job that runs when a session has ended, and when a recovery is due."""
 
-    name = "recovering"
+    name = "recovery"
 
     def __init__(self, store: Store, starts: BackgroundStarts, runners: Runners, stopping: ProgramStopper) -> None:
         self._store = store
@@ -111,6 +111,6 @@ def _record_restart(tx: Tx, recovery: SessionRecovery) -> Session | None:
         return None
     if session.mode is SessionMode.EXECUTE and session.tasks and not resume.tasks_to_resume(tx, session):
         return None  # other sessions hold or have finished its tasks
-    tries = recovery.tries + 1
-    tx.recoveries.put(SessionRecovery(session_id=session.id, tries=tries, resumed_at=tx.at))
+    attempts = recovery.attempts + 1
+    tx.recoveries.put(SessionRecovery(session_id=session.id, attempts=attempts, resumed_at=tx.at))
     return resume.restart_session(tx, SERVER_CALLER, session, spawn)

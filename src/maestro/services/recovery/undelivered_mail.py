@@ -17,10 +17,10 @@ from maestro.store.base import Store, Tx
 from maestro.store.repositories.deliveries import MessageFilter
 
 
-class UnreadMailJob:
+class UndeliveredMailJob:
     """A job that settles the mailbox of an ended session in each round, in bounded batches."""
 
-    name = "dead-letters"
+    name = "undelivered-mail"
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -76,7 +76,7 @@ def _directive_id(tx: Tx, session: Session) -> str | None:
 
 def _was_pushed(tx: Tx, message: ReceivedMessage) -> bool:
     """Return whether the program got the message as a prompt: Maestro then assumes and records that it was read."""
-    delivery = tx.deliveries.get(message.box, message.seq)
+    delivery = tx.deliveries.get(message.mailbox, message.seq)
     return delivery is not None and delivery.via == "prompt"
 
 

@@ -78,7 +78,7 @@ class RunnerForkerClient:
                     env=_minimal_environment(),
                     start_new_session=True,  # an interrupt at the server's terminal must not reach runners
                 )
-                self._reader_task = asyncio.create_task(self._read_messages(self._process), name="nursery")
+                self._reader_task = asyncio.create_task(self._read_messages(self._process), name="runner forker")
             return self._process
 
     async def _read_messages(self, process: asyncio.subprocess.Process) -> None:

@@ -47,8 +47,8 @@ def _complete_records(tx: Tx, confirmed: list[tuple[Spawn, RunnerNote]]) -> None
 def _is_runner_of(note: RunnerNote, spawn: Spawn) -> bool:
     """Return whether the noted runner lives and is the parent of the noted agent."""
     try:
-        chain = {(process.pid, process.started) for process in processes.ancestors_of(note.agent)}
+        chain = {(process.pid, process.started) for process in processes.ancestors_of(note.program)}
     except processes.AncestryUnreadable:
         return False
-    noted = {(note.agent, note.agent_started), (note.runner, note.runner_started)}
+    noted = {(note.program, note.program_started), (note.runner, note.runner_started)}
     return note.epoch == spawn.epoch and noted <= chain

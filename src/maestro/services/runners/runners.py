@@ -21,14 +21,9 @@ from maestro.core import errors, limits
 from maestro.services.runners.forker_client import RecordRunner, RunnerForkerClient
 from maestro.system import stray_processes
 from maestro.system.processes import Process, descendants_of, find_by_variable, find_process
-from maestro.wire import end_record, frames
+from maestro.wire import end_record, frames, runner_folder
+from maestro.wire.runner_order import RunnerOrder, order_fields
 
-SESSIONS_FOLDER = "runs"
-CONTROL_SOCKET = "control.sock"
-LOCK_FILE = "runner.lock"
-NOTE_FILE = "runner.json"
-LOG_FILE = "runner.log"
-SPOOL_FILE = "spool.json"
 _POLL_SECONDS = 0.01
 _KILL_ROUNDS_MAX = 100  # of killing the processes that an agent left behind
 _KILL_ROUND_SECONDS = 0.02
@@ -40,9 +35,10 @@ class RunnerNote(msgspec.Struct, frozen=True):
 
     runner: int
     runner_started: str
-    agent: int
-    agent_started: str
+    program: int
+    program_started: str
     epoch: int = 1
+    is_earlier: bool = False  # the runner belongs to an earlier version, which named the program `agent`
 
 
 class Runners:
@@ -55,19 +51,18 @@ class Runners:
         self.on_end: Callable[[], None] = lambda: None  # called after the end of a runner of this server
 
     def session_folder(self, session_id: str) -> Path:
-        return self._home / SESSIONS_FOLDER / session_id
+        return self._home / runner_folder.SESSIONS / session_id
 
-    async def start_runner(self, order: dict[str, Any], session_id: str, *, record: RecordRunner) -> int:
+    async def start_runner(self, order: RunnerOrder, *, record: RecordRunner) -> int:
         """Start a runner with an order in the session's existing folder. Return its pid.
 
         `record` stores the runner's process; the runner waits for the end of the store.
         """
-        folder = self.session_folder(session_id)
-        self._own_sessions.add(session_id)
+        self._own_sessions.add(order.session_id)
         try:
-            return await self._forker.fork_runner({**order, "folder": str(folder)}, record=record)
+            return await self._forker.fork_runner(order_fields(order), record=record)
         except OSError:
-            self._own_sessions.discard(session_id)
+            self._own_sessions.discard(order.session_id)
             raise
 
     async def close(self) -> None:
@@ -85,14 +80,18 @@ class Runners:
     def read_note(self, session_id: str) -> RunnerNote | None:
         """Return the note that a runner wrote about itself; None without a readable note."""
         try:
-            return msgspec.json.decode((self.session_folder(session_id) / NOTE_FILE).read_bytes(), type=RunnerNote)
-        except (OSError, msgspec.DecodeError):
+            fields = msgspec.json.decode((self.session_folder(session_id) / runner_folder.IDENTITY).read_bytes())
+            if "agent" in fields:
+                earlier = {"program": fields["agent"], "program_started": fields["agent_started"], "is_earlier": True}
+                fields = {**fields, **earlier}
+            return msgspec.convert(fields, RunnerNote)
+        except (OSError, TypeError, LookupError, msgspec.DecodeError):  # a ValidationError is a DecodeError
             return None
 
     def has_live_runner(self, session_id: str) -> bool:
         """Return whether a live runner has the session: a runner holds the lock as long as it lives."""
         try:
-            descriptor = os.open(self.session_folder(session_id) / LOCK_FILE, os.O_RDWR | os.O_CLOEXEC)
+            descriptor = os.open(self.session_folder(session_id) / runner_folder.LOCK, os.O_RDWR | os.O_CLOEXEC)
         except OSError:
             return False
         try:
@@ -105,7 +104,7 @@ class Runners:
 
     def live_sessions(self) -> list[str]:
         """Return the ids of all sessions with a live runner, also of sessions that the store does not know."""
-        folders = sorted((self._home / SESSIONS_FOLDER).glob("*"))
+        folders = sorted((self._home / runner_folder.SESSIONS).glob("*"))
         return [folder.name for folder in folders if self.has_live_runner(folder.name)]
 
     def kill_orphans(self, session_id: str, *, epoch: int) -> bool:
@@ -133,17 +132,17 @@ class Runners:
         note = self.read_note(session_id)
         if note is not None and note.epoch != epoch:
             return []  # the session has been started again meanwhile
-        agent = find_process(note.agent) if note else None
+        program = find_process(note.program) if note else None
         found = {process.pid: process for process in find_by_variable("MAESTRO_SESSION_ID", session_id)}
-        if note is not None and agent is not None and agent.started == note.agent_started:
-            found |= {process.pid: process for process in (agent, *descendants_of(agent.pid))}
+        if note is not None and program is not None and program.started == note.program_started:
+            found |= {process.pid: process for process in (program, *descendants_of(program.pid))}
         spared = {os.getpid(), *(process.pid for process in descendants_of(os.getpid()))}
         return [process for pid, process in found.items() if pid not in spared and not process.has_ended]
 
     def last_log_lines(self, session_id: str) -> str:
         """Return the last lines of a runner's log."""
         try:
-            text = (self.session_folder(session_id) / LOG_FILE).read_text("utf-8", "replace")
+            text = (self.session_folder(session_id) / runner_folder.LOG).read_text("utf-8", "replace")
         except OSError:
             return ""
         return "\n".join(text.strip().splitlines()[-5:])
@@ -152,14 +151,14 @@ class Runners:
         """Return the reports that a runner could not send before it ended. A full disk leaves only the end record."""
         reports: list[dict[str, Any]] = []
         with contextlib.suppress(OSError, msgspec.DecodeError):
-            reports = msgspec.json.decode((self.session_folder(session_id) / SPOOL_FILE).read_bytes())
+            reports = msgspec.json.decode((self.session_folder(session_id) / runner_folder.SPOOL).read_bytes())
         end = end_record.read_record(self.session_folder(session_id))
         if end is not None and not any(_is_same_end(report, end) for report in reports):
             reports = [*reports, end]
         return reports
 
     def delete_spool(self, session_id: str) -> None:
-        (self.session_folder(session_id) / SPOOL_FILE).unlink(missing_ok=True)
+        (self.session_folder(session_id) / runner_folder.SPOOL).unlink(missing_ok=True)
         end_record.remove_record(self.session_folder(session_id))
 
     async def write_input(self, session_id: str, data: bytes) -> bool:
@@ -187,7 +186,7 @@ class Runners:
 
     async def _connect(self, session_id: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """Connect to a runner's socket. A runner that was just started needs a moment before it listens."""
-        path = os.path.relpath(self.session_folder(session_id) / CONTROL_SOCKET)
+        path = os.path.relpath(self.session_folder(session_id) / runner_folder.CONTROL_SOCKET)
         while True:
             try:
                 return await asyncio.open_unix_connection(path)

@@ -12,8 +12,9 @@ from maestro.core import errors, ids, limits
 from maestro.domain.callers import SERVER_NAME, Caller
 from maestro.domain.events import EventKind, NewEvent
 from maestro.domain.grants import rights_of
+from maestro.domain.priorities import Priority
 from maestro.domain.runs import Attempt, AttemptOutcome, Run, RunStatus, RunStrategy, TaskAttempts, describe_result
-from maestro.domain.tasks import Priority, Task, TaskStatus
+from maestro.domain.tasks import Task, TaskStatus
 from maestro.events.hub import Hub
 from maestro.git import worktrees
 from maestro.operations import runs as ops
@@ -59,8 +60,10 @@ def start_run(tx: Tx, caller: Caller, request: ops.StartRun) -> Run:
         max_parallel=request.max_parallel,
         attempts_max=request.attempts,
         member=request.member,
-        tool=choose_tool(tx, project, request.tool, request.words, [request.member] if request.member else []).name,
-        words=request.words,
+        tool=choose_tool(
+            tx, project, request.tool, request.arguments, [request.member] if request.member else []
+        ).name,
+        arguments=request.arguments,
         worktrees=request.worktree,
         directory=choose_directory(tx, request.path, project),
         branch=None,
@@ -199,7 +202,7 @@ def _run_in_list(tx: Tx, run: Run) -> ops.RunInList:
 
 
 def _own_run(tx: Tx, caller: Caller, request: ops.OneRun, *, action: str) -> Run:
-    """Return the run if the caller owns it; refuse otherwise (see `ownership`)."""
+    """Return the run if the caller owns it; refuse otherwise (see `run_ownership`)."""
     run = find_run(tx, caller, request.id, project=request.project)
     if owns_run(tx, caller, run):
         return run

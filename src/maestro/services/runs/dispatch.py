@@ -45,7 +45,7 @@ _CLAIM_ENDS = (EventKind.TASK_RELEASED, EventKind.TASK_CLAIM_EXPIRED)
 class RunDispatchJob:
     """A job that checks every live run when an event may concern a run."""
 
-    name = "dispatching"
+    name = "run-dispatch"
 
     def __init__(
         self, store: Store, spawning: Spawner, launching: ProgramLauncher, stopping: ProgramStopper, *, clock: Clock
@@ -153,7 +153,7 @@ class RunDispatchJob:
             task=[task.id],
             member=[name for name in (run.member or task.member,) if name],
             tool=run.tool,
-            words=run.words,
+            arguments=run.arguments,
             name=_session_name(tx, start),
             subject=task.title,
             message=_directive(task, start),

@@ -18,11 +18,12 @@ from maestro.domain.callers import SERVER_CALLER, SERVER_NAME
 from maestro.domain.documents import StoredContent
 from maestro.domain.events import EventKind, NewEvent
 from maestro.domain.gates import GateResult
+from maestro.domain.priorities import Priority
 from maestro.domain.runs import AttemptOutcome, Run, RunStrategy
 from maestro.domain.sandboxes import Sandbox, SandboxMode
 from maestro.domain.sessions import Session
 from maestro.domain.spawns import SessionWorktree
-from maestro.domain.tasks import Priority, Task, TaskStatus
+from maestro.domain.tasks import Task, TaskStatus
 from maestro.git import sandbox
 from maestro.git.worktrees import MergeConflict, Merged, find_unmerged_work
 from maestro.operations import task_shapes
@@ -38,7 +39,7 @@ from maestro.store.blobs import Blobs
 from maestro.store.content_holds import FileHold
 from maestro.system import shell_command
 from maestro.text import redaction
-from maestro.tools.base import clear_environment
+from maestro.tools.environments import clear_environment
 
 
 class _GateRun(msgspec.Struct, frozen=True):

@@ -20,7 +20,7 @@ from maestro.store.base import Tx
 
 def check_start(tx: Tx, caller: Caller, run: Run, members: Iterable[str | None]) -> None:
     """Refuse a run whose sessions the caller may not start itself. `members` are the members of the run's tasks."""
-    grants.require_program(caller, run.tool, run.words)
+    grants.require_program(caller, run.tool, run.arguments)
     grants.require_patterns(caller, run.allow, own_patterns(tx, caller))
     for name in set(members):
         member = tx.members.by_name(run.project_id, name.lower()) if name else None

@@ -18,8 +18,9 @@ from maestro.domain.messages import (
     SenderKind,
     reply_subject,
 )
+from maestro.domain.priorities import Priority
 from maestro.domain.projects import Project
-from maestro.domain.tasks import Priority, Task
+from maestro.domain.tasks import Task
 from maestro.operations import mail_shapes as ops
 from maestro.services.access.scope import find_project, find_task
 from maestro.services.asks.asks import answer_by_mail, open_ask_from_mail
@@ -30,7 +31,6 @@ from maestro.services.mail.contents import EnclosedContents
 from maestro.services.mail.create import (
     Draft,
     MailTarget,
-    PostedMessage,
     fits_inline,
     inline_body,
     own_mailboxes,
@@ -207,7 +207,8 @@ class MailSending:
         contents = enclosed or EnclosedContents(inline_body(request.message))
         draft = Draft(
             sender=sender_of(tx, caller),
-            project_id=caller.project_id or tx.mail.get_head(parent.seq)[2],  # the person has none: use the thread's
+            project_id=caller.project_id
+            or tx.mail.get_head(parent.seq).project_id,  # the person has none: use the thread's
             to=[target.name for target in targets],
             targets=targets,
             type=request.type,
@@ -255,7 +256,7 @@ class MailSending:
             found_in=find_task(tx, caller, request.task, project=sender.id) if request.task else None,
         )
         stored_issue = open_issue(tx, caller, self._guard, issue_draft)
-        sent = receipts.new_message_answer(tx, stored_issue.draft, stored_issue.posted)
+        sent = receipts.new_message_answer(tx, stored_issue.draft, stored_issue.message)
         return msgspec.structs.replace(sent, issue=stored_issue.task.ref)
 
     def _comment_on_issue(
@@ -288,7 +289,7 @@ class MailSending:
     def _reply_targets(self, tx: Tx, caller: Caller, parent: Message) -> list[MailTarget]:
         """Return the sender's mailbox, or the recipients' mailboxes if the caller replies to its own message."""
         if parent.sender.id == caller.name and parent.sender.kind is not SenderKind.MAESTRO:
-            mailboxes = [delivery.box for delivery in tx.deliveries.of_message(parent.seq)]
+            mailboxes = [delivery.mailbox for delivery in tx.deliveries.of_message(parent.seq)]
             return [self._mailbox_target(tx, mailbox) for mailbox in mailboxes[: limits.recipients_max]]
         match parent.sender.kind:
             case SenderKind.SESSION:
@@ -355,12 +356,11 @@ class MailSending:
             attachments=enclosed.files,
         )
 
-    def _open_ask(self, tx: Tx, caller: Caller, draft: Draft, posted: PostedMessage) -> None:
+    def _open_ask(self, tx: Tx, caller: Caller, draft: Draft, message: Message) -> None:
         """Open an ask if a session sends a query to the person, because a query needs an answer."""
         if _asks_person(caller, draft):
-            text = draft.body.body.decode() if draft.body.body is not None else draft.preview
             open_ask_from_mail(
-                tx, caller, title=draft.subject, text=text, message_id=posted.id, task_id=draft.task_id
+                tx, caller, title=message.subject, text=message.body, message_id=message.id, task_id=message.task_id
             )
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from maestro.core import errors, limits
 from maestro.domain.callers import Caller, Role
 from maestro.domain.events import EventKind, NewEvent
+from maestro.domain.priorities import Priority
 from maestro.domain.sessions import Session, SessionMode
-from maestro.domain.tasks import Priority
 from maestro.operations import sessions as ops
 from maestro.services import effects
 from maestro.services.access import session_relations

@@ -10,6 +10,7 @@ import msgspec
 from maestro.core import errors, limits
 from maestro.domain.callers import Caller, Role
 from maestro.domain.events import EventKind, NewEvent
+from maestro.domain.priorities import Priority
 from maestro.domain.sessions import (
     ACTIVE_STATUSES,
     ENDED_STATUSES,
@@ -18,7 +19,6 @@ from maestro.domain.sessions import (
     StatusSignal,
     StatusSource,
 )
-from maestro.domain.tasks import Priority
 from maestro.operations import sessions as ops
 from maestro.services import effects
 from maestro.services.access import session_relations
@@ -131,7 +131,7 @@ def identify_caller(tx: Tx, caller: Caller, request: ops.WhoAmI) -> ops.CallerId
         address=session.address if session else None,
         held=[task.ref for task in held],
         coordinator=coordinator_contact(tx, caller),
-        unread=sum(tx.deliveries.count_open(box, reader=caller.name) for box in own_mailboxes(caller)),
+        unread=sum(tx.deliveries.count_open(mailbox, reader=caller.name) for mailbox in own_mailboxes(caller)),
     )
 
 

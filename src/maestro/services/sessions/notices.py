@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from maestro.core import limits
 from maestro.domain.messages import HUMAN_MAILBOX, MessageType, Sender, SenderKind
+from maestro.domain.priorities import Priority
 from maestro.domain.runs import RunStatus
 from maestro.domain.sessions import Session, SessionStatus
-from maestro.domain.tasks import Priority
 from maestro.services.mail import routing
 from maestro.services.mail.create import Draft, MailTarget, inline_body, post_message, server_sender
 from maestro.store.base import Tx
+from maestro.store.repositories.sessions import SessionName
 
 _PHRASES = {
     SessionStatus.NEEDS_INPUT: ("needs input", Priority.HIGH),
@@ -121,9 +122,9 @@ def notify_resumed(tx: Tx, session: Session, previous_status: SessionStatus) -> 
 
 
 def _notify_workers(
-    tx: Tx, coordinator: Session, workers: list[tuple[str, str]], subject: str, text: str, priority: Priority
+    tx: Tx, coordinator: Session, workers: list[SessionName], subject: str, text: str, priority: Priority
 ) -> None:
-    targets = [MailTarget(session_id, coordinator.project_id, name=name) for session_id, name in workers]
+    targets = [MailTarget(worker.id, coordinator.project_id, name=worker.name) for worker in workers]
     to = f"workers of {coordinator.name}"
     _post_notice(tx, server_sender(), coordinator.project_id, targets, subject, text, priority, None, to=to)
 

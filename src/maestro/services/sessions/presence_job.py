@@ -13,7 +13,7 @@ from maestro.store.base import Store, Tx
 class PresenceJob:
     """A job that renews the leases of sessions with signs of life, and the claims that these sessions hold."""
 
-    name = "signs-of-life"
+    name = "presence"
 
     def __init__(self, store: Store, presence: PresenceTracker, *, clock: Clock) -> None:
         self._store = store
@@ -23,9 +23,9 @@ class PresenceJob:
     async def run_once(self) -> datetime | None:
         for session_id in self._presence.connected_sessions():
             self._presence.record_sign(session_id)
-        heard = self._presence.take_unstored(limits.sessions_in_tree_max)
-        if heard:
-            await self._store.write(lambda tx: _renew_leases(tx, heard))
+        session_ids = self._presence.take_unstored(limits.sessions_in_tree_max)
+        if session_ids:
+            await self._store.write(lambda tx: _renew_leases(tx, session_ids))
         return self._clock.now() + timedelta(seconds=limits.presence_store_seconds)
 
 

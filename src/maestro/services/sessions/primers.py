@@ -33,7 +33,7 @@ def read_primer(tx: Tx, caller: Caller, request: ops.ReadPrimer) -> ops.Primer:
         held=tuple(map(_work_of, tx.tasks.of_holder(caller.name, limit=_ITEMS_MAX))),
         given=_assigned_work(tx, session),
         ready=_count_ready(tx, project),
-        unread=sum(tx.deliveries.count_open(box, reader=caller.name) for box in own_mailboxes(caller)),
+        unread=sum(tx.deliveries.count_open(mailbox, reader=caller.name) for mailbox in own_mailboxes(caller)),
         leads=caller.role is not Role.WORKER,
     )
     return ops.Primer(text=primer.write_primer(facts, AgentReach.MCP if request.tools else AgentReach.COMMANDS))

@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 class ProcessWatchJob:
     """A job that runs when sessions start and end."""
 
-    name = "processes"
+    name = "process-watch"
 
     def __init__(self, store: Store, presence: PresenceTracker, *, on_lease_shortened: Callable[[], None]) -> None:
         self._store = store

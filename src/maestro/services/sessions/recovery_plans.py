@@ -9,12 +9,15 @@ import msgspec
 
 from maestro.core import errors, limits
 from maestro.domain import recovery as rules
-from maestro.domain.asks import Ask
+from maestro.domain.asks import Ask, AskChoice
 from maestro.domain.recovery import RecoveryStep, SessionRecovery
 from maestro.domain.sessions import Session, SessionMode, SessionStatus, StatusSource
 from maestro.store.base import Tx
 
-RESUME, STOP_WORKERS, LEAVE_WORKERS, ADOPT_BY = "resume", "stop its workers", "leave them", "adopt by "
+_RESUME = AskChoice("resume", "resume")
+_STOP_WORKERS = AskChoice("stop", "stop its workers")
+_LEAVE_WORKERS = AskChoice("leave", "leave them")
+_ADOPT_CODE = "adopt:"  # before the id of the session that adopts the workers
 
 
 def plan_recovery(tx: Tx, session: Session, final: SessionStatus, *, source: StatusSource) -> bool:
@@ -25,7 +28,9 @@ def plan_recovery(tx: Tx, session: Session, final: SessionStatus, *, source: Sta
             tx.recoveries.clear_next_step(session.id)
         return False
     attempts = rules.recent_attempts(known, tx.at)
-    recovery = SessionRecovery(session_id=session.id, tries=attempts, resumed_at=known.resumed_at if known else None)
+    recovery = SessionRecovery(
+        session_id=session.id, attempts=attempts, resumed_at=known.resumed_at if known else None
+    )
     due = rules.next_resume_at(known, tx.at)
     may_resume = rules.may_resume(session, tx.spawns.get(session.id), final, attempts=attempts)
     if may_resume and due is not None and _may_resume_without_coordinator(tx, session):
@@ -54,33 +59,36 @@ def _may_resume_without_coordinator(tx: Tx, session: Session) -> bool:
     return (tx.at - known.resumed_at).total_seconds() < limits.sleep_grace_seconds
 
 
-def recovery_choices(tx: Tx, coordinator: Session, *, can_resume: bool) -> list[str]:
+def recovery_choices(tx: Tx, coordinator: Session, *, can_resume: bool) -> list[AskChoice]:
     """Return the choices that the person has for the workers of an ended coordinator."""
     live = tx.sessions.list_page(coordinator.project_id, after="", limit=limits.page_items_max, active=True)
-    coordinators = [session.name for session in live if session.mode is SessionMode.COORDINATE]
-    adopt = [f"{ADOPT_BY}{name}" for name in coordinators[: limits.choices_max - 3]]
-    return [*([RESUME] if can_resume else []), *adopt, STOP_WORKERS, LEAVE_WORKERS]
+    coordinators = [session for session in live if session.mode is SessionMode.COORDINATE]
+    adopt = [
+        AskChoice(f"{_ADOPT_CODE}{session.id}", f"adopt by {session.name}")
+        for session in coordinators[: limits.choices_max - 3]
+    ]
+    return [*([_RESUME] if can_resume else []), *adopt, _STOP_WORKERS, _LEAVE_WORKERS]
 
 
-def apply_choice(tx: Tx, ask: Ask, choice: str) -> None:
+def apply_choice(tx: Tx, ask: Ask, code: str) -> None:
     """Plan the person's choice, if the ask is about an ended coordinator's workers. The job acts on it at once."""
     known = tx.recoveries.of_ask(ask.id)
     if known is None:
         return
-    if choice not in ask.choices:
+    if not code:
         raise errors.Invalid(
-            f"{choice!r} is not a choice of this ask.", hint=f"Answer with one of: {', '.join(ask.choices)}."
+            f"The answer is not a choice of ask {ask.id}.", hint=f"Answer with one of: {', '.join(ask.choices)}."
         )
     recovery = msgspec.structs.replace(known, ask_id=None, due_at=tx.at)
-    if choice == RESUME:
-        recovery = msgspec.structs.replace(recovery, step=RecoveryStep.RESUME, tries=0, resumed_at=None)
-    elif choice == STOP_WORKERS:
+    if code == _RESUME.code:
+        recovery = msgspec.structs.replace(recovery, step=RecoveryStep.RESUME, attempts=0, resumed_at=None)
+    elif code == _STOP_WORKERS.code:
         recovery = msgspec.structs.replace(recovery, step=RecoveryStep.STOP)
-    elif choice.startswith(ADOPT_BY):
-        adopter = tx.sessions.by_name(ask.project_id, choice.removeprefix(ADOPT_BY))
-        if adopter is None:
+    elif code.startswith(_ADOPT_CODE):
+        adopter = tx.sessions.get(code.removeprefix(_ADOPT_CODE))
+        if adopter is None or adopter.ended_at is not None:
             raise errors.Conflict(
-                f"{choice.removeprefix(ADOPT_BY)} has ended and cannot adopt the workers.",
+                f"{adopter.name if adopter else 'The session'} has ended and cannot adopt the workers.",
                 hint="List the live sessions: maestro session list --active",
             )
         recovery = msgspec.structs.replace(recovery, step=RecoveryStep.ADOPT, adopter_id=adopter.id)

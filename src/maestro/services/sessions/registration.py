@@ -61,7 +61,7 @@ def register_session(
     }
     tx.log(NewEvent(EventKind.SESSION_REGISTERED, session.id, project.id, data), actor=caller.name)
     shared = (member.id if member else None, session.workspace_id, project.id)
-    unread = sum(tx.deliveries.count_open(box, reader=session.id) for box in shared if box is not None)
+    unread = sum(tx.deliveries.count_open(mailbox, reader=session.id) for mailbox in shared if mailbox is not None)
     return ops.RegisteredSession(**msgspec.structs.asdict(session), token=token, unread=unread)
 
 
@@ -99,7 +99,7 @@ def _new_session(
         updated_at=tx.at,
         ended_at=None,
         member=member.name if member else None,
-        tool=request.tool or (member.tool.value if member and member.tool else None),
+        tool=request.tool or (member.tool if member else None),
         tasks=[_task_to_work_on(tx, caller, ref, project).id for ref in request.task],
         status_source=StatusSource.REPORT,
         status_at=tx.at,

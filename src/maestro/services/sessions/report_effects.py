@@ -5,8 +5,9 @@ from __future__ import annotations
 from maestro.core import limits
 from maestro.domain.callers import Caller
 from maestro.domain.documents import ReportKind
+from maestro.domain.priorities import Priority
 from maestro.domain.sessions import Session, SessionStatus, StatusSource
-from maestro.domain.tasks import Priority, Task, TaskStatus
+from maestro.domain.tasks import Task, TaskStatus
 from maestro.services.sessions import notices, status
 from maestro.store.base import Tx
 

@@ -12,7 +12,7 @@ from maestro.store.base import Store, Tx
 class OldStatusJob:
     """A job that runs when the signal behind a session's status runs out."""
 
-    name = "old-statuses"
+    name = "stale-statuses"
 
     def __init__(self, store: Store) -> None:
         self._store = store

@@ -68,9 +68,9 @@ class SessionExplainer:
         return ops.SessionExplanation(
             session=session,
             signals=signals,
-            lease_is_over=lease_is_over,
-            was_heard=was_heard,
-            process_lives=process_lives,
+            is_lease_expired=lease_is_over,
+            has_sign_of_life=was_heard,
+            is_process_alive=process_lives,
             verdict=_verdict(
                 session, lease_is_over=lease_is_over, was_heard=was_heard, process_lives=bool(process_lives)
             ),

@@ -14,7 +14,6 @@ from maestro.domain import prompts
 from maestro.domain.callers import Caller
 from maestro.domain.conversations import SessionConversation, StateReporter, TurnState
 from maestro.domain.manifests import Manifest
-from maestro.domain.messages import ReceiptStep
 from maestro.domain.sessions import Session, SessionStatus, StatusSource
 from maestro.events.hub import Hub, Subscription
 from maestro.operations import mail_shapes
@@ -24,7 +23,7 @@ from maestro.prompts import compose, templates
 from maestro.services.access import session_relations
 from maestro.services.asks.program_asks import withdraw_permission_asks
 from maestro.services.conversations import runner_events
-from maestro.services.conversations.push import Pusher
+from maestro.services.conversations.push import Pusher, mark_prompt_delivered
 from maestro.services.mail import receipts
 from maestro.services.mail.create import Draft, MailTarget, inline_body, post_message, sender_of
 from maestro.services.runners.runners import Runners
@@ -92,12 +91,12 @@ class ProgramControl:
         self, caller: Caller, request: ops.PromptSession, sent: mail_shapes.SentMail
     ) -> mail_shapes.SentMail:
         """Push a stored prompt into the running program, after the commit. A prompt that fails stays in the inbox."""
-        session_id = sent.deliveries[0].box
+        session_id = sent.deliveries[0].mailbox
         conversation = await self._pusher.find_conversation(session_id)
         if conversation is not None:
             await (
                 self._push_over_protocol(session_id, sent)
-                if conversation.teller is StateReporter.RUNNER
+                if conversation.state_reporter is StateReporter.RUNNER
                 else self._push_to_terminal_agent(conversation, sent)
             )
             return await self._receipt_waits.wait_for_receipts(
@@ -107,7 +106,7 @@ class ProgramControl:
         data = registry.find_tool(spawn.tool).typed_prompt(request.text) if spawn else None
         if data is not None:
             await self._write_to_terminal(session_id, sent, data)
-            await self._store.write(lambda tx: _mark_delivered(tx, session_id, sent.id), quick=True)
+            await self._store.write(lambda tx: mark_prompt_delivered(tx, session_id, sent.id), quick=True)
             sent = await self._receipt_waits.read_deliveries(sent)
         return await self._receipt_waits.wait_for_receipts(caller, request, sent)
 
@@ -158,11 +157,11 @@ class ProgramControl:
                 f"{session.name} was only registered: Maestro did not start its program and cannot stop it.",
                 hint=f"End the program yourself; maestro session end {session.name} ends the session.",
             )
-        with self._hub.subscribe([session.id]) as heard:
+        with self._hub.subscribe([session.id]) as subscription:
             before = await self._stopper.stopped_by(session.id)
             if before is None:
                 await self._ask_to_stop(session, by=caller.title or caller.name)
-            return await self._wait_for_end(session, heard, request.timeout / 1000, before or "")
+            return await self._wait_for_end(session, subscription, request.timeout / 1000, before or "")
 
     async def _ask_to_stop(self, session: Session, *, by: str) -> None:
         try:
@@ -232,7 +231,7 @@ def _record_interrupt(tx: Tx, caller: Caller, session: Session) -> None:
     conversation = tx.conversations.get(session.id)
     if (
         conversation is None
-        or conversation.teller is not StateReporter.HOOKS
+        or conversation.state_reporter is not StateReporter.HOOKS
         or conversation.turn not in (TurnState.WORKING, TurnState.ASKING)
     ):
         return
@@ -258,9 +257,3 @@ def _not_pushed(problem: errors.Conflict, sent: mail_shapes.SentMail) -> errors.
         hint="The prompt is in the session's inbox.",
         data=msgspec.to_builtins(sent),
     )
-
-
-def _mark_delivered(tx: Tx, session_id: str, message_id: str) -> None:
-    caller, message = tx.sessions.live_caller(session_id), tx.mail.get(message_id)
-    if caller is not None and message is not None:
-        receipts.record_step(tx, caller, ReceiptStep.DELIVERED, session_id, message.seq, via="prompt")

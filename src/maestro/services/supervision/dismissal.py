@@ -22,7 +22,7 @@ _REPORTED = (AttemptOutcome.COMPLETED, AttemptOutcome.FAILED)
 class DismissalJob:
     """A job that runs when a session, an attempt or a run is over, and when a grace period has passed."""
 
-    name = "dismissing"
+    name = "dismissal"
 
     def __init__(self, store: Store, stopping: ProgramStopper, *, clock: Clock, grace_seconds: int) -> None:
         self._store = store

@@ -29,11 +29,12 @@ from maestro.system import umasks
 from maestro.system.processes import Process
 from maestro.system.small_files import write_private
 from maestro.tools import registry
-from maestro.tools.base import Launch, LaunchRequest, clear_environment
+from maestro.tools.base import Launch, LaunchRequest
+from maestro.tools.environments import clear_environment
 from maestro.trackers import registry as trackers
+from maestro.wire import runner_folder, runner_order
 
 _SYSTEM_PROMPT_FILE, _TASK_PROMPT_FILE = "system-prompt.xml", "task-prompt.xml"
-_TEMPORARY_FOLDER = "tmp"  # the runner uses the same name
 _PROGRAM = str(Path(sys.executable).parent / "maestro")
 
 
@@ -159,16 +160,16 @@ class ProgramLauncher:
             directory=spawn.directory,
             model=spawn.model,
             permission=spawn.permission,
-            arguments=spawn.words,
+            arguments=spawn.arguments,
             skills=[skill.path for skill in manifest.skills if skill.path],
             driver=conversation.driver if conversation else DriverKind.TERMINAL,
-            resumes=conversation.conversation if conversation else None,
-            home=self._location.home,
+            resumes=conversation.tool_conversation_id if conversation else None,
+            levels=registry.read_levels(spawn.tool, self._location.home),
             folder=str(folder.absolute()),
             mcp_command=[_PROGRAM, "mcp"],
             hook_command=[_PROGRAM, "hook"],
             allow=conversation.allow if conversation else [],
-            rest=conversation.rest.value if conversation else "ask",
+            rest=conversation.ask_policy.value if conversation else "ask",
         )
         environment = self._agent_environment(manifest, folder) | await self._tracker_environment(manifest)
         launch = registry.find_tool(spawn.tool).prepare_launch(
@@ -183,27 +184,28 @@ class ProgramLauncher:
         session_id = spawn.session_id
         if launch.wait_seconds:
             await asyncio.sleep(launch.wait_seconds)
-        order = {
-            "session_id": session_id,
-            "token": self._token_of(session_id),
-            "secret": self._runner_secret_of(session_id, spawn.epoch),
-            "socket": self._location.socket,
-            "words": launch.arguments,
-            "directory": spawn.directory,
-            "epoch": spawn.epoch,
-            "environment": launch.environment,
-            "terminal": launch.terminal,
-            "input": launch.input,
-            "conversation": launch.conversation,
-            "opening": launch.opening,
-            "inbox": launch.inbox,
-            "interrupt": launch.interrupt,
-            "listens": launch.socket_path,
-            "front": launch.terminal_client,
-            "umask": umasks.program_umask(),
-            "stop_seconds": limits.stop_grace_seconds,
-        }
-        await self._runners.start_runner(order, session_id, record=lambda runner: self._record_runner(spawn, runner))
+        order = runner_order.RunnerOrder(
+            session_id=session_id,
+            token=self._token_of(session_id),
+            secret=self._runner_secret_of(session_id, spawn.epoch),
+            folder=str(self._runners.session_folder(session_id)),
+            socket=self._location.socket,
+            arguments=launch.arguments,
+            directory=spawn.directory,
+            epoch=spawn.epoch,
+            environment=launch.environment,
+            terminal=launch.terminal,
+            input=launch.input,
+            conversation=launch.conversation,
+            opening=launch.opening,
+            inbox=launch.inbox,
+            interrupt=launch.interrupt,
+            socket_path=launch.socket_path,
+            terminal_client=launch.terminal_client,
+            umask=umasks.program_umask(),
+            stop_seconds=limits.stop_grace_seconds,
+        )
+        await self._runners.start_runner(order, record=lambda runner: self._record_runner(spawn, runner))
 
     async def _record_runner(self, spawn: Spawn, runner: Process) -> bool:
         """Store the process of the session's runner before the runner begins. Return whether the runner is wanted."""
@@ -294,7 +296,7 @@ class ProgramLauncher:
 
 def _make_temporary_folder(folder: Path) -> dict[str, str]:
     """Make the session's `TMPDIR`, in which some programs leave files and sockets. The runner removes the folder."""
-    temporary = folder.absolute() / _TEMPORARY_FOLDER
+    temporary = folder.absolute() / runner_folder.TEMPORARY
     temporary.mkdir(exist_ok=True, mode=0o700)
     return {"TMPDIR": str(temporary)}
 

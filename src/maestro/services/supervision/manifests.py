@@ -78,7 +78,7 @@ def build_manifest(tx: Tx, brief: ManifestBrief, operations: Sequence[Operation]
         limits=shapes.ManifestLimits(workers_max=limits.spawns_of_one_coordinator_max, depth_left=brief.depth_left),
         commands=tuple(
             shapes.ManifestCommand(
-                operation=operation.name, words=operation.command.command_path, summary=operation.summary
+                operation=operation.name, command=operation.command.command_path, summary=operation.summary
             )
             for operation in operations
             if operation.command is not None
@@ -122,7 +122,7 @@ def _member_entry(member: Member) -> shapes.ManifestMember:
         mail_id=member.mail_id,
         skills=tuple(member.skills),
         model=member.model,
-        agent_tool=member.tool.value if member.tool else None,
+        agent_tool=member.tool,
     )
 
 

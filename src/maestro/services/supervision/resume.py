@@ -23,7 +23,7 @@ from maestro.store.repositories.deliveries import MessageFilter
 
 
 def restart_session(tx: Tx, actor: Caller, session: Session, spawn: Spawn) -> Session:
-    """Write the restart of a session. `launching` starts the program; reports of the last runner no longer count."""
+    """Write the restart of a session. `launch` starts the program; reports of the last runner no longer count."""
     data = tx.spawns.get_manifest(session.id)
     assert data is not None
     is_name_taken = tx.sessions.by_name(session.project_id, session.name) is not None
@@ -86,7 +86,7 @@ def _missed_mail(tx: Tx, ended: Session, tail: str | None) -> shapes.LastStart:
     return shapes.LastStart(
         status=ended.status,
         ended_at=f"{ended.ended_at or tx.at:%Y-%m-%dT%H:%M:%SZ}",
-        last_words=(tail or "").strip()[-limits.prompt_line_chars_max :],
+        last_output=(tail or "").strip()[-limits.prompt_line_chars_max :],
         unread=tx.deliveries.count_open(mailbox, reader=mailbox),
         messages=tuple(_manifest_message(message) for message in unread),
     )

@@ -53,7 +53,7 @@ from maestro.services.supervision.spawn_options import (
 )
 from maestro.services.tasks import moves
 from maestro.store.base import RollbackWithAnswer, Store, Tx
-from maestro.tools.base import AgentTool
+from maestro.tools.descriptor import ToolDescriptor
 
 WORKTREES = "worktrees"
 
@@ -106,7 +106,7 @@ class Spawner:
         project = find_project(tx, caller, request.project)
         require_own_project(caller, project, action="spawn sessions")
         require_within_limits(tx, caller, project, self._bounds)
-        tool = choose_tool(tx, project, request.tool, request.words, request.member)
+        tool = choose_tool(tx, project, request.tool, request.arguments, request.member)
         members = find_members(tx, project, request.member)
         if request.team is not None and tx.members.teams.by_name(project.id, request.team) is None:
             raise errors.NotFound(f"There is no team {request.team!r}.", hint="List the teams: maestro team list")
@@ -140,9 +140,11 @@ class Spawner:
         manifest = manifests.build_manifest(tx, brief, self._operations())
         tx.spawns.insert(_spawn_of(tx, brief, request, tool, run_id), manifest=shapes.encode_manifest(manifest))
         driver = choose_driver(tool, request.driver)
-        teller = tool.abilities.drivers[driver]
-        if teller is not StateReporter.NONE:
-            tx.conversations.insert(session.id, driver=driver, teller=teller, allow=request.allow, rest=request.asks)
+        reporter = tool.abilities.drivers[driver]
+        if reporter is not StateReporter.NONE:
+            tx.conversations.insert(
+                session.id, driver=driver, state_reporter=reporter, allow=request.allow, ask_policy=request.asks
+            )
         if request.dry_run:
             raise RollbackWithAnswer(_spawned_answer(session, brief, manifest, template))
         return _spawned_answer(session, brief)
@@ -217,7 +219,7 @@ class Spawner:
         caller: Caller,
         request: ops.SpawnSession,
         project: Project,
-        tool: AgentTool,
+        tool: ToolDescriptor,
         members: Sequence[Member],
     ) -> Session:
         request_to_register = session_ops.RegisterSession(
@@ -278,11 +280,13 @@ def _resumed_answer(tx: Tx, session: Session) -> ops.SpawnedSession:
     )
 
 
-def _spawn_of(tx: Tx, brief: ManifestBrief, request: ops.SpawnSession, tool: AgentTool, run_id: str | None) -> Spawn:
+def _spawn_of(
+    tx: Tx, brief: ManifestBrief, request: ops.SpawnSession, tool: ToolDescriptor, run_id: str | None
+) -> Spawn:
     return Spawn(
         session_id=brief.session.id,
         tool=tool.name,
-        words=request.words,
+        arguments=request.arguments,
         model=brief.model,
         permission=brief.permission,
         strategy=brief.strategy,

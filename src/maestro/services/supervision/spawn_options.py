@@ -10,7 +10,7 @@ from maestro.domain import grants
 from maestro.domain.callers import Caller
 from maestro.domain.conversations import DriverKind
 from maestro.domain.manifests import ManifestSkill
-from maestro.domain.members import Member, Permission
+from maestro.domain.members import COMMAND_TOOL, Member, Permission
 from maestro.domain.projects import Project
 from maestro.domain.sessions import Session, SessionMode
 from maestro.domain.spawns import SpawnLimits
@@ -19,28 +19,34 @@ from maestro.operations import spawning as ops
 from maestro.prompts import skills, templates
 from maestro.store.base import Tx
 from maestro.tools import registry
-from maestro.tools.base import AgentTool
+from maestro.tools.descriptor import ToolDescriptor
 
 
 def choose_tool(
     tx: Tx, project: Project, tool: str | None, arguments: Sequence[str], members: Sequence[str]
-) -> AgentTool:
+) -> ToolDescriptor:
     """Return the tool: the named tool, `command` for a program of the caller's own, or a member's preferred tool."""
     if tool:
         return registry.find_tool(tool)
     if arguments:
-        return registry.find_tool("command")
+        return registry.find_tool(COMMAND_TOOL)
     for name in members:
         member = tx.members.by_name(project.id, name.lower())
         if member is not None and member.tool is not None:
-            return registry.find_tool(member.tool.value)
+            return registry.find_tool(member.tool)
     raise errors.Invalid(
         "The tool of the new session is missing.",
-        hint="Name it with --tool claude, codex or gemini, or give a program: -- PROGRAM ARGS…",
+        hint=f"Name the tool with --tool {_tool_choices()}, or give a program: -- PROGRAM ARGS…",
     )
 
 
-def choose_driver(tool: AgentTool, requested: DriverKind | None) -> DriverKind:
+def _tool_choices() -> str:
+    """Return the tools that a caller can name, for a sentence: "claude, codex or gemini"."""
+    *names, last = (name for name in registry.TOOLS if name != COMMAND_TOOL)
+    return f"{', '.join(names)} or {last}"
+
+
+def choose_driver(tool: ToolDescriptor, requested: DriverKind | None) -> DriverKind:
     """Return the requested driver or the tool's best driver; refuse a driver that the tool does not have."""
     offered = tool.abilities.drivers
     if requested is not None and requested not in offered:
@@ -71,7 +77,7 @@ def child_grant(
     tx: Tx, caller: Caller, request: ops.SpawnSession, *, tool: str, permission: Permission
 ) -> Permission:
     """Return the new session's grant; refuse a program, a level or patterns beyond the caller's grant."""
-    grants.require_program(caller, tool, request.words)
+    grants.require_program(caller, tool, request.arguments)
     grants.require_level(caller, permission)
     grants.require_patterns(caller, request.allow, own_patterns(tx, caller))
     return grants.child_grant(caller, request.grant, mode=request.mode, level=permission)
@@ -94,12 +100,12 @@ def choose_template(request: ops.SpawnSession, directory: str) -> WorkflowTempla
 
 
 def choose_skills(
-    request: ops.SpawnSession, members: Sequence[Member], tool: AgentTool, *, directory: str, home: Path
+    request: ops.SpawnSession, members: Sequence[Member], tool: ToolDescriptor, *, directory: str, home: Path
 ) -> tuple[ManifestSkill, ...]:
     """Return the requested skills and the skills of the session's members."""
     folders = [Path(directory) / skills.PROJECT_FOLDER, home / skills.HOME_FOLDER]
     member_skills = [skill for member in members for skill in member.skills]
-    return skills.choose_skills(request.skill, member_skills, folders, whole=not tool.abilities.takes_skills)
+    return skills.choose_skills(request.skill, member_skills, folders, whole=not tool.abilities.loads_skills)
 
 
 def choose_directory(tx: Tx, path: str, project: Project) -> str:

@@ -16,8 +16,7 @@ from maestro.services.access import session_relations
 from maestro.services.runners.runners import Runners
 from maestro.store.base import Store, Tx
 from maestro.text import redaction
-
-_TRANSCRIPT_FILES = ("transcript-older.cast", "transcript.cast")
+from maestro.wire import runner_folder
 
 
 class Terminals:
@@ -53,7 +52,7 @@ class Terminals:
         )
 
     async def find_terminal(self, caller: Caller, request: ops.AttachSession) -> ops.AgentTerminal:
-        """Return where the session's terminal is, if the caller may attach. The client then talks to the runner."""
+        """Return where the session's terminal is, if the caller may attach. The client connects to the runner."""
 
         def read_session(tx: Tx) -> tuple[Session, bool]:
             session = session_relations.find_session(tx, caller, request.id, project=request.project)
@@ -112,7 +111,7 @@ def _shown_text(folder: Path) -> str:
 
 def _shown_pieces(folder: Path) -> Iterator[str]:
     """Yield the pieces of output from the transcript files."""
-    for name in _TRANSCRIPT_FILES:
+    for name in (runner_folder.OLDER_TRANSCRIPT, runner_folder.TRANSCRIPT):
         try:
             lines = (folder / name).read_text(encoding="utf-8", errors="replace").split("\n")
         except OSError:

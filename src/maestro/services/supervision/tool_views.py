@@ -10,14 +10,14 @@ from maestro.domain.callers import Caller
 from maestro.operations import tools as ops
 from maestro.store.base import Tx
 from maestro.tools import registry
-from maestro.tools.base import AgentTool
+from maestro.tools.descriptor import ToolDescriptor
 
 
-def _ability_fields(tool: AgentTool) -> dict[str, Any]:
+def _ability_fields(tool: ToolDescriptor) -> dict[str, Any]:
     abilities = tool.abilities
     return msgspec.structs.asdict(abilities) | {
         "drivers": list(abilities.drivers),
-        "deaf_at_work": list(abilities.deaf_at_work),
+        "unreachable_during_turn": list(abilities.unreachable_during_turn),
     }
 
 

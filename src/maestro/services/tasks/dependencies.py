@@ -29,7 +29,7 @@ def change_dependencies(tx: Tx, caller: Caller, request: ops.DependTask) -> ops.
 
 
 def add_dependency(outcome: TaskConsequences, task: Task, blocker: Task) -> None:
-    """Let `task` wait on `on`."""
+    """Let `task` wait on `blocker`."""
     tx = outcome.tx
     require_no_cycle(tx, waiter=task, blocker=blocker)
     if not tx.tasks.graph.add_edge(task.id, blocker.id):
@@ -44,7 +44,7 @@ def add_dependency(outcome: TaskConsequences, task: Task, blocker: Task) -> None
 
 
 def remove_dependency(outcome: TaskConsequences, task: Task, blocker: Task) -> None:
-    """Let `task` no longer wait on `on`."""
+    """Let `task` no longer wait on `blocker`."""
     tx = outcome.tx
     if not tx.tasks.graph.remove_edge(task.id, blocker.id):
         raise errors.NotFound(f"{task.ref} does not depend on {blocker.ref}.")

@@ -33,7 +33,7 @@ class TaskDocuments:
         return len(request.content)
 
     def check_addition(self, tx: Tx, caller: Caller, request: ops.AddDocument) -> None:
-        """Refuse a document that `add` would refuse, before its content is stored."""
+        """Refuse a document that `add_document` would refuse, before its content is stored."""
         _may_add(tx, caller, find_task(tx, caller, request.id, project=request.project))
 
     def add_document(self, tx: Tx, caller: Caller, request: ops.AddDocument, content: StoredContent) -> Document:

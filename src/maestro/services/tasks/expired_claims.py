@@ -19,7 +19,7 @@ from maestro.store.base import Store, Tx
 class ClaimExpiryJob:
     """A job that expires claims and is next due when the next lease runs out."""
 
-    name = "leases"
+    name = "expired-claims"
 
     def __init__(self, store: Store, *, clock: Clock) -> None:
         self._store = store

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from maestro.domain.priorities import Priority
 from maestro.domain.sessions import Session
-from maestro.domain.tasks import Priority, Task
+from maestro.domain.tasks import Task
 from maestro.services.sessions import notices
 from maestro.store.base import Tx
 

@@ -14,9 +14,10 @@ from maestro.core import limits
 from maestro.domain.events import EventKind, NewEvent
 from maestro.domain.issues import Issue
 from maestro.domain.messages import Message, MessageType, Sender, SenderKind, reply_subject
+from maestro.domain.priorities import Priority
 from maestro.domain.projects import Project
 from maestro.domain.sessions import Session
-from maestro.domain.tasks import Priority, Task
+from maestro.domain.tasks import Task
 from maestro.domain.trackers import (
     IssueStanding,
     IssueState,
@@ -50,13 +51,13 @@ def adopt_issue(tx: Tx, project_id: str, issue: TrackerIssue) -> None:
     mirror = tx.trackers.get_mirror(task_id) if task_id else None
     if mirror is not None and mirror.ref is None and mirror.project_id == project_id:
         tx.trackers.put_mirror(
-            update_mirror(msgspec.structs.replace(mirror, ref=issue.ref, trying=False, dirty=True), issue)
+            update_mirror(msgspec.structs.replace(mirror, ref=issue.ref, is_being_created=False, dirty=True), issue)
         )
 
 
-def apply_issue(tx: Tx, project: Project, looked: IssueWithComments) -> None:
+def apply_issue(tx: Tx, project: Project, found: IssueWithComments) -> None:
     """Apply all news about an issue: its existence, its state, its title and its comments."""
-    issue = hide_tokens(looked.issue)
+    issue = hide_tokens(found.issue)
     mirror = tx.trackers.mirror_of_ref(project.id, issue.ref) or _import_issue(tx, project, issue)
     if mirror is None:
         return
@@ -67,7 +68,7 @@ def apply_issue(tx: Tx, project: Project, looked: IssueWithComments) -> None:
         task = _move_task(tx, task, issue)
     if mirror.title and issue.title != mirror.title:
         task = _rename_task(tx, task, issue)
-    _import_comments(tx, project, about, task, looked.comments)
+    _import_comments(tx, project, about, task, found.comments)
     mirror = tx.trackers.get_mirror(mirror.task_id) or mirror
     problem = mirror.problem if mirror.failures else ""  # a problem without failures means a missing issue: now found
     tx.trackers.put_mirror(update_mirror(msgspec.structs.replace(mirror, problem=problem), issue))
@@ -78,10 +79,10 @@ def update_mirror(mirror: MirroredIssue, issue: TrackerIssue) -> MirroredIssue:
     return msgspec.structs.replace(
         mirror,
         state=issue.standing.state,
-        who=issue.standing.assignee,
+        assignee=issue.standing.assignee,
         title=issue.title,
         stamp=issue.stamp,
-        telling="",
+        state_being_written="",
     )
 
 
@@ -100,8 +101,8 @@ def _has_moved(mirror: MirroredIssue, issue: TrackerIssue) -> bool:
     if mirror.state is None:
         return False
     return (
-        issue.standing != IssueStanding(mirror.state, mirror.who)
-        and encode_standing(issue.standing) != mirror.telling
+        issue.standing != IssueStanding(mirror.state, mirror.assignee)
+        and encode_standing(issue.standing) != mirror.state_being_written
     )
 
 
@@ -136,7 +137,7 @@ def _move_task(tx: Tx, task: Task, issue: TrackerIssue) -> Task:
             task,
             stand.state,
             holder=holder,
-            lease_seconds=None if is_tracker_person(holder) else limits.lease_seconds_default,
+            lease_seconds=None if is_tracker_person(holder) else limits.task_lease_seconds_default,
             reason=issue.reason,
             at=tx.at,
         )
@@ -181,8 +182,8 @@ def _rename_task(tx: Tx, task: Task, issue: TrackerIssue) -> Task:
 def _import_comments(tx: Tx, project: Project, about: Issue, task: Task, comments: Sequence[TrackerComment]) -> None:
     """Turn new comments into messages. Comments that Maestro wrote are recognised by their mark."""
     known = tx.trackers.comments_of(task.id) if comments else []
-    known_positions = {(mark, number) for mark, number, _ in known}
-    known_messages = {message_id for _, _, message_id in known}
+    known_positions = {(comment.fingerprint, comment.number) for comment in known}
+    known_messages = {comment.message_id for comment in known}
     count: Counter[str] = Counter()
     for comment in comments:
         mark = fingerprint_comment(comment.author, comment.text)

@@ -92,7 +92,7 @@ class OutgoingChanges:
         return None
 
     async def _create_issue(self, issue: _LocalIssue) -> MirroredIssue:
-        mirror = await self._keep_mirror(issue.mirror, trying=True)
+        mirror = await self._keep_mirror(issue.mirror, is_being_created=True)
         new = NewIssue(
             title=issue.task.title,
             description=texts.issue_description(issue.task, issue.first, opener=issue.opener, project=issue.asked_by),
@@ -101,7 +101,8 @@ class OutgoingChanges:
             outside_ref=issue_reference(issue.task.id),
         )
         created = await self._tracker.create_issue(new)
-        return await self._keep_mirror(incoming.update_mirror(mirror, created), ref=created.ref, trying=False)
+        created_mirror = incoming.update_mirror(mirror, created)
+        return await self._keep_mirror(created_mirror, ref=created.ref, is_being_created=False)
 
     async def _send_comments(self, issue: _LocalIssue, mirror: MirroredIssue) -> MirroredIssue:
         """Write the unsent messages as comments, in their order. The first message is the issue's description."""
@@ -111,18 +112,18 @@ class OutgoingChanges:
             if not is_first and message.sender.kind not in _NOT_COMMENTED and message.id not in issue.known:
                 author = author_of(message.sender, issue.project.name)
                 await self._tracker.add_comment(mirror.ref, texts.comment_text(message), actor=author)
-            mirror = await self._keep_mirror(mirror, said_seq=message.seq)
+            mirror = await self._keep_mirror(mirror, last_message_seq=message.seq)
         return mirror
 
     async def _move_issue(self, issue: _LocalIssue, mirror: MirroredIssue) -> MirroredIssue:
         """Move the issue step by step to the state of its task. Each step is announced in the mirror first."""
         for _ in range(_STEPS_MAX):
             assert mirror.ref is not None and mirror.state is not None
-            step = next_tracker_step(issue.task, IssueStanding(mirror.state, mirror.who), actor=issue.actor)
+            step = next_tracker_step(issue.task, IssueStanding(mirror.state, mirror.assignee), actor=issue.actor)
             if step is None:
                 break
             ref, announced = mirror.ref, encode_standing(_stand_after(step, issue.actor))
-            mirror = await self._keep_mirror(mirror, telling=announced)
+            mirror = await self._keep_mirror(mirror, state_being_written=announced)
             now = await self._take_step(step, ref, issue)
             mirror = await self._keep_mirror(incoming.update_mirror(mirror, now))
         return mirror
@@ -174,8 +175,10 @@ def _local_issue(tx: Tx, project: Project, task_id: str) -> _LocalIssue | None:
         opener=author_of(first.sender, project.name) if first else actor_of(tx, issue.opener),
         asked_by=asked_by.name if asked_by else project.name,
         first=first,
-        unsent=tx.mail.of_thread(issue.thread_id, after=mirror.said_seq, limit=limits.tracker_writes_per_round_max),
-        known=frozenset(message_id for _, _, message_id in tx.trackers.comments_of(task_id)),
+        unsent=tx.mail.of_thread(
+            issue.thread_id, after=mirror.last_message_seq, limit=limits.tracker_writes_per_round_max
+        ),
+        known=frozenset(comment.message_id for comment in tx.trackers.comments_of(task_id)),
     )
 
 

@@ -25,7 +25,7 @@ def author_of(sender: Sender, project: str) -> str:
 
 
 def holder_for(tx: Tx, task: Task, assignee: str | None) -> str:
-    """Return the holder in Maestro for the tracker's assignee `who`.
+    """Return the holder in Maestro for the tracker's `assignee`.
 
     The holder is the present holder if it has that name, else a live session of that name, else a user known only to
     the tracker.

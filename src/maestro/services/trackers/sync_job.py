@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 class TrackerSyncJob:
     """A job that decides which trackers are due. A tracker that hangs does not delay other trackers."""
 
-    name = "trackers"
+    name = "tracker-sync"
 
     def __init__(
         self, store: Store, make_tracker: Callable[[ProjectTracker], Tracker], *, clock: Clock, seconds: int
@@ -70,7 +70,7 @@ class TrackerSyncJob:
         ]
 
     def _due_state(self, tx: Tx, choice: ProjectTracker) -> tuple[bool, bool, datetime]:
-        next_read = choice.looked_at + self._every if choice.looked_at else tx.at
+        next_read = choice.read_at + self._every if choice.read_at else tx.at
         if (until := self._broken.get(choice.project_id)) is not None and until > tx.at:
             return False, False, until
         if choice.due_at is not None and choice.due_at > tx.at:
@@ -120,10 +120,10 @@ class TrackerSyncJob:
             "failures": 0,
             "problem": sync.note,
             "due_at": None,
-            "ok_at": self._clock.now(),
+            "succeeded_at": self._clock.now(),
         }
         if whole:
-            changes["looked_at"] = started_at
+            changes["read_at"] = started_at
         await self._update_choice(project.id, **changes)
 
     async def _postpone(self, project_id: str, why: str) -> None:

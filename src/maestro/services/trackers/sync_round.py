@@ -18,7 +18,7 @@ from maestro.domain.trackers import IssueState, MirroredIssue, ProjectTracker, i
 from maestro.services.trackers import incoming
 from maestro.services.trackers.outgoing import OutgoingChanges
 from maestro.store.base import Store, Tx
-from maestro.trackers.base import IssueWithComments, Tracker, TrackerIssue
+from maestro.trackers.base import Tracker, TrackerIssue
 
 _ISSUE_EVENTS = ("issue.", "task.")  # prefixes of events that may be about an issue
 _ECHOES = (EventKind.ISSUE_OPENED, EventKind.ISSUE_COMMENTED, EventKind.TASK_CREATED, EventKind.TASK_READY)
@@ -123,17 +123,13 @@ class TrackerRound:
     async def _read_issues(self, refs: Sequence[str]) -> None:
         """Read issues with their comments from the tracker, and apply them."""
         found = await self._tracker.read_issues(refs) if refs else []
-        for looked in found:
-            await self._store.write(partial(_apply_issue, project=self._project, looked=looked))
-        for ref in set(refs) - {looked.issue.ref for looked in found}:
+        for issue in found:
+            await self._store.write(partial(incoming.apply_issue, project=self._project, found=issue))
+        for ref in set(refs) - {issue.issue.ref for issue in found}:
             await self._store.write(partial(_note_missing, project_id=self._project.id, ref=ref))
 
 
 _MIRRORS_MAX = limits.tracker_issues_max
-
-
-def _apply_issue(tx: Tx, project: Project, looked: IssueWithComments) -> None:
-    incoming.apply_issue(tx, project, looked)
 
 
 def is_behind(tx: Tx, choice: ProjectTracker) -> bool:
@@ -161,8 +157,8 @@ def _adopt_all(tx: Tx, project_id: str, listed: Sequence[TrackerIssue], *, surel
         if issue.outside_ref:
             incoming.adopt_issue(tx, project_id, issue)
     for mirror in tx.trackers.mirrors_of_project(project_id, limit=_MIRRORS_MAX) if surely else ():
-        if mirror.trying and mirror.ref is None:
-            tx.trackers.put_mirror(msgspec.structs.replace(mirror, trying=False))
+        if mirror.is_being_created and mirror.ref is None:
+            tx.trackers.put_mirror(msgspec.structs.replace(mirror, is_being_created=False))
 
 
 def _note_missing(tx: Tx, project_id: str, ref: str) -> None:

@@ -46,12 +46,12 @@ class TrackerOperations:
             issues=tx.trackers.count_mirrors(project.id),
             behind_events=len(behind),
             behind_issues=waiting,
-            looked_at=choice.looked_at,
-            ok_at=choice.ok_at,
+            read_at=choice.read_at,
+            succeeded_at=choice.succeeded_at,
             failures=choice.failures,
             retry_at=choice.due_at or retry_at,
             problem=choice.problem,
-            untold=[_untold_issue(tx, mirror) for mirror in untold],
+            unsynced=[_untold_issue(tx, mirror) for mirror in untold],
         )
 
     async def request_sync(self, caller: Caller, request: ops.TrackerRequest) -> ops.TrackerStatus:

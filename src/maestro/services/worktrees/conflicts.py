@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from maestro.core import limits
 from maestro.domain.callers import SERVER_CALLER
+from maestro.domain.priorities import Priority
 from maestro.domain.sessions import Session
 from maestro.domain.spawns import SessionWorktree
-from maestro.domain.tasks import FINAL_STATUSES, Priority, Task, TaskStatus
+from maestro.domain.tasks import FINAL_STATUSES, Task, TaskStatus
 from maestro.git.worktrees import MergeConflict
 from maestro.operations import task_shapes
 from maestro.services.sessions import notices
@@ -20,7 +21,7 @@ def open_conflict_task(
 ) -> Task:
     """Create the task that resolves a conflict, or return the existing task while it is open.
 
-    `of` is the task of a run whose work conflicts. It becomes the parent of the new task, so that it and its
+    `run_task` is the task of a run whose work conflicts. It becomes the parent of the new task, so that it and its
     dependants wait for the new task.
     """
     existing = tx.tasks.get(worktree.conflict_task_id) if worktree.conflict_task_id else None
@@ -52,8 +53,8 @@ def open_conflict_task(
 def settle_merge(tx: Tx, session: Session, worktree: SessionWorktree, into: str) -> None:
     """Record the consequences of a successful merge.
 
-    An open task that should resolve a conflict of this branch is cancelled. If the session has resolved the conflict
-    of another branch, that branch counts as merged too.
+    A task for a conflict of this branch is cancelled if no session has started the task. If the session has resolved
+    the conflict of another branch, that branch counts as merged too.
     """
     for other in filter(None, (tx.worktrees.of_conflict_task(task_id) for task_id in session.tasks)):
         if other.merges_into == into:

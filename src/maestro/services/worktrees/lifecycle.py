@@ -46,7 +46,7 @@ class SessionWorktrees:
     async def create_worktree(self, manifest: Manifest, *, merges_into: str | None) -> list[str]:
         """Create and set up the worktree of a session. Return warnings, such as files that could not be copied.
 
-        If the set-up fails, the background job `tidying` removes the worktree.
+        If the set-up fails, the background job `worktree-removal` removes the worktree.
         """
         workspace = manifest.workspace
         assert workspace is not None and workspace.branch is not None
@@ -181,7 +181,7 @@ class SessionWorktrees:
     ) -> tuple[Session, SessionWorktree]:
         """Return the session that `name` means, and its worktree.
 
-        `what` names an action that needs the right to act on the session; without `what`, reading suffices.
+        `action` names an action that needs the right to act on the session; without `action`, reading suffices.
         """
 
         def read_worktree(tx: Tx) -> tuple[Session, SessionWorktree]:

@@ -43,7 +43,7 @@ class WorktreeRemoval:
                 await self._remove_ended(session, worktree, keep_branch=request.keep_branch)
                 removed.append(worktree)
             except errors.Conflict as error:
-                kept.append(ops.KeptWorktree(session=session.name, path=worktree.path, why=error.message))
+                kept.append(ops.KeptWorktree(session=session.name, path=worktree.path, reason=error.message))
         return ops.RemovedWorktrees(removed=removed, kept=[] if request.merged else kept)
 
     async def _remove_named(self, caller: Caller, request: ops.RemoveWorktrees, name: str) -> ops.RemovedWorktrees:

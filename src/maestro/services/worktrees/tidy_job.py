@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 class WorktreeTidyJob:
     """A job that runs when a session has ended or a task is done. Refused removals are not repeated each round."""
 
-    name = "tidying"
+    name = "worktree-removal"
 
     def __init__(self, store: Store, worktrees: SessionWorktrees, *, keeps_merged: bool) -> None:
         self._store = store

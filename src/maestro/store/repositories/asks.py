@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
 
-from maestro.core.clock import from_micros, to_micros
-from maestro.domain.asks import Ask, AskKind, AskStatus
+from maestro.core.clock import to_micros
+from maestro.domain.asks import Ask, AskStatus
 from maestro.domain.callers import SERVER_NAME
-from maestro.store.rows import Row, Rows
+from maestro.store.decoding import Decoder
+from maestro.store.rows import Rows
 
 _encode = msgspec.json.Encoder().encode
-_decode_texts = msgspec.json.Decoder(list[str]).decode
+_decode_codes = msgspec.json.Decoder(list[str]).decode
+
+
+def _asker_name(session_id: str | None, session_name: str | None) -> str:
+    return session_name or (SERVER_NAME if session_id is None else "")
+
+
+_ASK = Decoder(Ask, asked_by=_asker_name)
 
 
 class AskRepository:
@@ -21,7 +30,8 @@ class AskRepository:
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
 
-    def insert(self, ask: Ask) -> None:
+    def insert(self, ask: Ask, *, choice_codes: Sequence[str] = ()) -> None:
+        """Insert an ask. `choice_codes` has a code for each choice if the server acts on the answer."""
         self._rows.execute(
             "ask_insert",
             id=ask.id,
@@ -31,6 +41,7 @@ class AskRepository:
             title=ask.title,
             text=ask.text,
             choices=_encode(ask.choices).decode(),
+            choice_codes=_encode(choice_codes).decode(),
             task_id=ask.task_id,
             message_id=ask.message_id,
             status=ask.status.value,
@@ -38,13 +49,11 @@ class AskRepository:
         )
 
     def get(self, ask_id: str) -> Ask | None:
-        row = self._rows.fetch_first("ask_get", id=ask_id)
-        return _decode_ask(row) if row else None
+        return self._rows.fetch_first("ask_get", _ASK, id=ask_id)
 
     def of_message(self, message_id: str) -> Ask | None:
         """Return the open ask that a message opened."""
-        row = self._rows.fetch_first("ask_of_message", message_id=message_id)
-        return _decode_ask(row) if row else None
+        return self._rows.fetch_first("ask_of_message", _ASK, message_id=message_id)
 
     def list_open(self, *, after: str, limit: int) -> list[Ask]:
         """Return the open asks of all projects, oldest first."""
@@ -60,13 +69,11 @@ class AskRepository:
 
     def count_open(self, session_id: str) -> int:
         """Return the number of open asks of a session."""
-        row = self._rows.fetch_first("asks_count_of_session", session_id=session_id)
-        return int(row[0]) if row else 0
+        return int(self._rows.fetch_value("asks_count_of_session", session_id=session_id))
 
     def count_open_below(self, parent_id: str) -> int:
         """Return the number of open asks of all sessions with the same parent."""
-        row = self._rows.fetch_first("asks_count_below", parent_id=parent_id)
-        return int(row[0]) if row else 0
+        return int(self._rows.fetch_value("asks_count_below", parent_id=parent_id))
 
     def set_call(self, ask_id: str, digest: str) -> None:
         """Record the tool call that an ask is about."""
@@ -85,13 +92,31 @@ class AskRepository:
 
     def answer_message(self, ask_id: str) -> str | None:
         """Return the id of the message that carries an ask's answer."""
-        row = self._rows.fetch_first("ask_answer_message", id=ask_id)
-        return row[0] if row else None
+        message_id: str | None = self._rows.fetch_value("ask_answer_message", id=ask_id)
+        return message_id
 
-    def close(self, ask_id: str, *, status: AskStatus, answer: str | None, by: str, at: datetime) -> bool:
+    def choice_codes(self, ask_id: str) -> list[str]:
+        """Return the codes of an ask's choices, in the order of the choices."""
+        return _decode_codes(self._rows.fetch_value("ask_choice_codes", id=ask_id))
+
+    def answer_code(self, ask_id: str) -> str | None:
+        """Return the code of the choice that the person took."""
+        code: str | None = self._rows.fetch_value("ask_answer_code", id=ask_id)
+        return code
+
+    def close(
+        self,
+        ask_id: str,
+        *,
+        status: AskStatus,
+        answer: str | None,
+        answer_code: str | None = None,
+        by: str,
+        at: datetime,
+    ) -> bool:
         """Close an ask; return whether the ask was open until now."""
         values = {"id": ask_id, "status": status.value, "answer": answer, "by": by, "at": to_micros(at)}
-        return self._rows.execute("ask_close", **values) == 1
+        return self._rows.execute("ask_close", answer_code=answer_code, **values) == 1
 
     def list_unnotified(self, *, limit: int) -> list[Ask]:
         return self._fetch_asks("asks_unnotified", limit=limit)
@@ -100,24 +125,4 @@ class AskRepository:
         self._rows.execute("ask_notified", id=ask_id, at=to_micros(at))
 
     def _fetch_asks(self, name: str, **values: object) -> list[Ask]:
-        return [_decode_ask(row) for row in self._rows.fetch_page(name, **values)]
-
-
-def _decode_ask(row: Row) -> Ask:
-    return Ask(
-        id=row[0],
-        project_id=row[1],
-        session_id=row[2],
-        asked_by=row[3] or (SERVER_NAME if row[2] is None else ""),
-        kind=AskKind(row[4]),
-        title=row[5],
-        text=row[6],
-        choices=_decode_texts(row[7]),
-        task_id=row[8],
-        message_id=row[9],
-        status=AskStatus(row[10]),
-        answer=row[11],
-        answered_by=row[12],
-        created_at=from_micros(row[13]),
-        answered_at=from_micros(row[14]) if row[14] is not None else None,
-    )
+        return self._rows.fetch_page(name, _ASK, **values)

@@ -7,7 +7,7 @@ from datetime import datetime
 
 import msgspec
 
-from maestro.core.clock import from_micros, from_micros_or_none, to_micros, to_micros_or_none
+from maestro.core.clock import from_micros_or_none, to_micros, to_micros_or_none
 from maestro.domain.conversations import (
     AskPolicy,
     DriverKind,
@@ -19,11 +19,21 @@ from maestro.domain.conversations import (
     ToolAsk,
     TurnState,
 )
-from maestro.store.rows import Row, Rows
+from maestro.store.decoding import Decoder
+from maestro.store.rows import Rows
 
 _encode = msgspec.json.Encoder().encode
-_decode_texts = msgspec.json.Decoder(list[str]).decode
 _MICROS = 1_000_000
+
+
+def _dollars(cost_micros: int | None) -> float | None:
+    return cost_micros / _MICROS if cost_micros is not None else None
+
+
+_CONVERSATION = Decoder(SessionConversation)
+_TOOL_ASK = Decoder(ToolAsk)
+_PUSH = Decoder(PendingPush)
+_USAGE = Decoder(SessionUsage, cost_usd=_dollars)
 
 
 class ConversationRepository:
@@ -33,51 +43,65 @@ class ConversationRepository:
         self._rows = rows
 
     def insert(
-        self, session_id: str, *, driver: DriverKind, teller: StateReporter, allow: Sequence[str], rest: AskPolicy
+        self,
+        session_id: str,
+        *,
+        driver: DriverKind,
+        state_reporter: StateReporter,
+        allow: Sequence[str],
+        ask_policy: AskPolicy,
     ) -> None:
         self._rows.execute(
-            "talk_insert",
+            "conversation_insert",
             session_id=session_id,
             allow=_encode(list(allow)).decode(),
-            rest=rest.value,
+            ask_policy=ask_policy.value,
             turn=TurnState.NONE.value,
             driver=driver.value,
-            teller=teller.value,
+            state_reporter=state_reporter.value,
         )
 
     def get(self, session_id: str) -> SessionConversation | None:
-        row = self._rows.fetch_first("talk_get", session_id=session_id)
-        return _decode_conversation(row) if row else None
+        return self._rows.fetch_first("conversation_get", _CONVERSATION, session_id=session_id)
 
     def record_event(self, session_id: str, *, epoch: int, number: int) -> bool:
         """Record the number of a runner's event; return False if the event was recorded before."""
-        return self._rows.execute("talk_hear", session_id=session_id, epoch=epoch, heard=number) == 1
+        return (
+            self._rows.execute(
+                "conversation_apply_event", session_id=session_id, epoch=epoch, last_event_number=number
+            )
+            == 1
+        )
 
-    def set_read_position(self, session_id: str, heard: int, *, record: str) -> None:
-        self._rows.execute("talk_heard", session_id=session_id, heard=heard, record=record)
+    def set_read_position(self, session_id: str, last_event_number: int, *, record_file: str) -> None:
+        self._rows.execute(
+            "conversation_read_position",
+            session_id=session_id,
+            last_event_number=last_event_number,
+            record_file=record_file,
+        )
 
     def set_turn(self, session_id: str, turn: TurnState, *, at: datetime) -> None:
-        self._rows.execute("talk_turn", session_id=session_id, turn=turn.value, at=to_micros(at))
+        self._rows.execute("conversation_turn", session_id=session_id, turn=turn.value, at=to_micros(at))
 
     def set_turn_at(self, session_id: str, at: datetime) -> None:
-        self._rows.execute("talk_turn_at", session_id=session_id, at=to_micros(at))
+        self._rows.execute("conversation_turn_at", session_id=session_id, at=to_micros(at))
 
     def set_conversation(self, session_id: str, conversation: str | None) -> None:
-        self._rows.execute("talk_began", session_id=session_id, conversation=conversation)
+        self._rows.execute("conversation_tool_id", session_id=session_id, tool_conversation_id=conversation)
 
     def park_until(self, session_id: str, until: datetime | None) -> None:
-        self._rows.execute("talk_park", session_id=session_id, until=to_micros_or_none(until))
+        self._rows.execute("conversation_park", session_id=session_id, until=to_micros_or_none(until))
 
     def set_reminded(self, session_id: str, reminded: ReminderState) -> None:
-        self._rows.execute("talk_reminded", session_id=session_id, reminded=int(reminded))
+        self._rows.execute("conversation_reminded", session_id=session_id, reminded=int(reminded))
 
     def list_idle(self, *, after: str, limit: int) -> list[SessionConversation]:
         """Return the conversations of live sessions that are idle between two turns."""
-        return [_decode_conversation(row) for row in self._rows.fetch_all("talks_idle", after=after, limit=limit)]
+        return self._rows.fetch_all("conversations_idle", _CONVERSATION, after=after, limit=limit)
 
     def next_parking_end(self) -> datetime | None:
-        row = self._rows.fetch_first("talk_next_unparked")
-        return from_micros(row[0]) if row and row[0] is not None else None
+        return from_micros_or_none(self._rows.fetch_value("conversation_next_unparked"))
 
     # Asks of tools
 
@@ -91,16 +115,15 @@ class ConversationRepository:
         )
 
     def get_ask(self, ask_id: str) -> ToolAsk | None:
-        row = self._rows.fetch_first("tool_ask_get", ask_id=ask_id)
-        return ToolAsk(*row) if row else None
+        return self._rows.fetch_first("tool_ask_get", _TOOL_ASK, ask_id=ask_id)
 
     def find_ask(self, session_id: str, *, epoch: int, asked_as: str) -> ToolAsk | None:
-        row = self._rows.fetch_first("tool_ask_named", session_id=session_id, epoch=epoch, asked_as=asked_as)
-        return ToolAsk(*row) if row else None
+        values = {"session_id": session_id, "epoch": epoch, "asked_as": asked_as}
+        return self._rows.fetch_first("tool_ask_named", _TOOL_ASK, **values)
 
     def decided_asks(self, *, limit: int) -> list[ToolAsk]:
         """Return the tool asks that are decided in Maestro, and whose tool does not have the decision yet."""
-        return [ToolAsk(*row) for row in self._rows.fetch_all("tool_asks_decided", limit=limit)]
+        return self._rows.fetch_all("tool_asks_decided", _TOOL_ASK, limit=limit)
 
     def delete_ask(self, ask_id: str) -> None:
         self._rows.execute("tool_ask_delete", ask_id=ask_id)
@@ -108,22 +131,21 @@ class ConversationRepository:
     # Pushes
 
     def get_push(self, session_id: str) -> PendingPush | None:
-        row = self._rows.fetch_first("wake_get", session_id=session_id)
-        return _decode_push(row) if row else None
+        return self._rows.fetch_first("push_get", _PUSH, session_id=session_id)
 
     def put_push(self, push: PendingPush) -> None:
         self._rows.execute(
-            "wake_put",
+            "push_put",
             session_id=push.session_id,
             id=push.id,
             receipt=push.receipt,
-            tries=push.tries,
+            attempts=push.attempts,
             pushed_at=to_micros(push.pushed_at),
             given_up=int(push.given_up),
         )
 
     def delete_push(self, session_id: str) -> None:
-        self._rows.execute("wake_delete", session_id=session_id)
+        self._rows.execute("push_delete", session_id=session_id)
 
     # Usage
 
@@ -141,50 +163,7 @@ class ConversationRepository:
         )
 
     def usage_of_session(self, session_id: str, *, limit: int) -> list[SessionUsage]:
-        return [
-            _decode_usage(row) for row in self._rows.fetch_all("usage_of_session", session_id=session_id, limit=limit)
-        ]
+        return self._rows.fetch_all("usage_of_session", _USAGE, session_id=session_id, limit=limit)
 
     def usage_of_task(self, task_id: str, *, limit: int) -> list[SessionUsage]:
-        return [_decode_usage(row) for row in self._rows.fetch_all("usage_of_task", task_id=task_id, limit=limit)]
-
-
-def _decode_conversation(row: Row) -> SessionConversation:
-    return SessionConversation(
-        session_id=row[0],
-        allow=_decode_texts(row[1]),
-        rest=AskPolicy(row[2]),
-        conversation=row[3],
-        turn=TurnState(row[4]),
-        epoch=row[5],
-        heard=row[6],
-        parked_until=from_micros_or_none(row[7]),
-        reminded=ReminderState(row[8]),
-        driver=DriverKind(row[9]),
-        teller=StateReporter(row[10]),
-        record=row[11],
-        turn_at=from_micros(row[12]),
-    )
-
-
-def _decode_push(row: Row) -> PendingPush:
-    return PendingPush(
-        session_id=row[0],
-        id=row[1],
-        receipt=row[2],
-        tries=row[3],
-        pushed_at=from_micros(row[4]),
-        given_up=bool(row[5]),
-    )
-
-
-def _decode_usage(row: Row) -> SessionUsage:
-    return SessionUsage(
-        session_id=row[0],
-        task_id=row[1] or None,
-        turns=row[2],
-        input_tokens=row[3],
-        output_tokens=row[4],
-        cached_tokens=row[5],
-        cost_usd=row[6] / _MICROS if row[6] is not None else None,
-    )
+        return self._rows.fetch_all("usage_of_task", _USAGE, task_id=task_id, limit=limit)

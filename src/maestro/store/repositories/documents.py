@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import NamedTuple
 
 from maestro.core import ids
-from maestro.core.clock import from_micros, to_micros
-from maestro.domain.documents import Document, ReportKind, StoredContent, TaskReport
-from maestro.store.rows import Row, Rows
+from maestro.core.clock import to_micros
+from maestro.domain.documents import Document, StoredContent, TaskReport
+from maestro.store.decoding import Decoder
+from maestro.store.rows import Rows
+
+
+class _BytesOfProject(NamedTuple):
+    project_id: str
+    bytes: int
+
+
+CONTENT = Decoder(StoredContent)
+_DOCUMENT = Decoder(Document)
+_REPORT = Decoder(TaskReport)
+_BYTES_OF_PROJECT = Decoder(_BytesOfProject)
 
 
 class DocumentRepository:
@@ -32,33 +45,32 @@ class DocumentRepository:
         )
 
     def get(self, document_id: str) -> Document | None:
-        return _decode_document(self._rows.fetch_first("document_get", id=document_id))
+        return self._rows.fetch_first("document_get", _DOCUMENT, id=document_id)
 
     def get_content(self, document: Document) -> StoredContent:
-        row = self._rows.fetch_first("document_body", id=document.id)
-        assert row is not None
-        return StoredContent(row[0], row[1], document.bytes, document.sha256)
+        content = self._rows.fetch_first("document_content", CONTENT, id=document.id)
+        assert content is not None
+        return content
 
     def of_task(self, task_id: str, *, limit: int) -> list[Document]:
-        rows = self._rows.fetch_all("documents_of_task", task_id=task_id, limit=limit)
-        return [document for row in rows if (document := _decode_document(row))]
+        return self._rows.fetch_all("documents_of_task", _DOCUMENT, task_id=task_id, limit=limit)
 
     def count_of_task(self, task_id: str) -> int:
-        row = self._rows.fetch_first("document_count", task_id=task_id)
-        return int(row[0]) if row else 0
+        return int(self._rows.fetch_value("document_count", task_id=task_id))
 
     def stored_bytes_since(self, at: datetime) -> dict[str, int]:
         """Return the bytes of documents, attachments and long bodies that sessions have stored, by project."""
         rows = self._rows.fetch_all(
             "bytes_since",
+            _BYTES_OF_PROJECT,
             first_document=ids.lowest_id("doc", at),
             first_message=ids.lowest_id("msg", at),
             first_attachment=ids.lowest_id("att", at),
         )
-        return {row[0]: int(row[1]) for row in rows}
+        return {row.project_id: row.bytes for row in rows}
 
     def uses_blob(self, blob: str) -> bool:
-        return self._rows.fetch_first("blob_in_use", blob=blob) is not None
+        return self._rows.has_row("blob_in_use", blob=blob)
 
     def insert_report(self, report: TaskReport) -> None:
         self._rows.execute(
@@ -73,12 +85,4 @@ class DocumentRepository:
 
     def reports_of_task(self, task_id: str, *, limit: int) -> list[TaskReport]:
         """Return the reports of a task, newest first."""
-        rows = self._rows.fetch_all("reports_of_task", task_id=task_id, limit=limit)
-        return [TaskReport(row[0], row[1], ReportKind(row[2]), row[3], row[4], from_micros(row[5])) for row in rows]
-
-
-def _decode_document(row: Row | None) -> Document | None:
-    if row is None:
-        return None
-    document_id, task_id, title, file_name, size, sha256, by, created_at = row
-    return Document(document_id, task_id, title, file_name, size, sha256, by, from_micros(created_at))
+        return self._rows.fetch_all("reports_of_task", _REPORT, task_id=task_id, limit=limit)

@@ -7,12 +7,13 @@ from datetime import datetime
 
 import msgspec
 
-from maestro.core.clock import from_micros, to_micros
+from maestro.core.clock import to_micros
 from maestro.domain.events import Event
-from maestro.store.rows import Row, Rows
+from maestro.store.decoding import Decoder
+from maestro.store.rows import Rows
 
 _encode = msgspec.json.Encoder().encode
-_decode_data = msgspec.json.Decoder(dict).decode
+_EVENT = Decoder(Event)
 
 
 class EventRepository:
@@ -43,39 +44,30 @@ class EventRepository:
     ) -> list[Event]:
         """Return the events after a sequence number: all events, or those of a project or of a subject."""
         if subject is not None:
-            rows = self._rows.fetch_page("events_after_of_subject", after=seq, subject=subject, limit=limit)
-        elif project is not None:
-            rows = self._rows.fetch_page("events_after_in_project", after=seq, project=project, limit=limit)
-        else:
-            rows = self._rows.fetch_page("events_after", after=seq, limit=limit)
-        return [_decode_event(row) for row in rows]
+            return self._rows.fetch_page("events_after_of_subject", _EVENT, after=seq, subject=subject, limit=limit)
+        if project is not None:
+            return self._rows.fetch_page("events_after_in_project", _EVENT, after=seq, project=project, limit=limit)
+        return self._rows.fetch_page("events_after", _EVENT, after=seq, limit=limit)
 
     def list_about(self, subjects: Iterable[str], *, after: int, limit: int) -> list[Event]:
         """Return the events after a sequence number about any of the subjects."""
         encoded = _encode(list(dict.fromkeys(subjects))).decode()
-        rows = self._rows.fetch_page("events_about", subjects=encoded, after=after, limit=limit)
-        return [_decode_event(row) for row in rows]
+        return self._rows.fetch_page("events_about", _EVENT, subjects=encoded, after=after, limit=limit)
 
     def newest_of_subject(self, subject: str, *, kinds: Sequence[str]) -> Event | None:
         """Return the last event of some kinds about a subject."""
-        row = self._rows.fetch_first("events_newest_of_subject", subject=subject, kinds=_encode(kinds).decode())
-        return _decode_event(row) if row else None
+        values = {"subject": subject, "kinds": _encode(kinds).decode()}
+        return self._rows.fetch_first("events_newest_of_subject", _EVENT, **values)
 
     def last_seq(self) -> int:
         """Return the sequence number of the last event; 0 for an empty log."""
-        row = self._rows.fetch_first("events_last")
-        return int(row[0]) if row else 0
+        return int(self._rows.fetch_value("events_last"))
 
     def retention_horizon(self) -> int:
         """Return the sequence number before the oldest kept event. A smaller cursor has lost events to retention."""
-        row = self._rows.fetch_first("events_first")
-        return int(row[0]) - 1 if row and row[0] is not None else 0
+        oldest_seq = self._rows.fetch_value("events_first")
+        return int(oldest_seq) - 1 if oldest_seq is not None else 0
 
     def prune_old(self, *, before: datetime, limit: int) -> int:
         """Delete at most `limit` events from before a time; return the number of deleted events."""
         return self._rows.execute("events_prune", before=to_micros(before), limit=limit)
-
-
-def _decode_event(row: Row) -> Event:
-    seq, at, project, kind, version, actor, subject, data = row
-    return Event(seq, from_micros(at), project, kind, version, actor, subject, _decode_data(data))

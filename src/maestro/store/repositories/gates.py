@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
-from maestro.core.clock import from_micros, to_micros
+from typing import NamedTuple
+
+from maestro.core.clock import to_micros
 from maestro.domain.documents import StoredContent
 from maestro.domain.gates import GateResult
-from maestro.domain.sandboxes import SandboxMode
+from maestro.store.decoding import Decoder
 from maestro.store.rows import Rows
+
+
+class _GateOutput(NamedTuple):
+    task_id: str
+    output: bytes | None
+    blob: str | None
+
+
+_RESULT = Decoder(GateResult)
+_OUTPUT = Decoder(_GateOutput)
 
 
 class GateResultRepository:
@@ -33,23 +45,9 @@ class GateResultRepository:
 
     def of_task(self, task_id: str, *, limit: int) -> list[GateResult]:
         """Return the gate results of a task, newest first."""
-        rows = self._rows.fetch_all("gates_of_task", task_id=task_id, limit=limit)
-        return [
-            GateResult(
-                id=row[0],
-                task_id=row[1],
-                session_id=row[2],
-                command=row[3],
-                passed=bool(row[4]),
-                exit_code=row[5],
-                seconds=row[6],
-                created_at=from_micros(row[7]),
-                sandbox=SandboxMode(row[8]),
-            )
-            for row in rows
-        ]
+        return self._rows.fetch_all("gates_of_task", _RESULT, task_id=task_id, limit=limit)
 
     def get_output(self, result_id: str) -> tuple[str, StoredContent] | None:
         """Return the task id and the output of a gate result."""
-        row = self._rows.fetch_first("gate_output", id=result_id)
-        return (row[0], StoredContent(row[1], row[2], 0, "")) if row else None
+        found = self._rows.fetch_first("gate_output", _OUTPUT, id=result_id)
+        return (found.task_id, StoredContent(found.output, found.blob, 0, "")) if found else None

@@ -8,10 +8,11 @@ from __future__ import annotations
 import msgspec
 
 from maestro.domain.git_programs import GitRecord
-from maestro.store.rows import Row, Rows
+from maestro.store.decoding import Decoder
+from maestro.store.rows import Rows
 
 _encode = msgspec.json.Encoder().encode
-_decode_texts = msgspec.json.Decoder(list[str]).decode
+_RECORD = Decoder(GitRecord)
 
 
 class GitRecordRepository:
@@ -33,14 +34,7 @@ class GitRecordRepository:
         self._rows.execute("git_record_drop", path=path)
 
     def get(self, path: str) -> GitRecord | None:
-        row = self._rows.fetch_first("git_record_get", path=path)
-        return _decode_record(row) if row else None
+        return self._rows.fetch_first("git_record_get", _RECORD, path=path)
 
     def list_page(self, *, after: str, limit: int) -> list[GitRecord]:
-        return [_decode_record(row) for row in self._rows.fetch_all("git_records_page", after=after, limit=limit)]
-
-
-def _decode_record(row: Row) -> GitRecord:
-    path, git_dir, common_dir, encoded = row
-    programs = frozenset(_decode_texts(encoded)) if encoded is not None else None
-    return GitRecord(path=path, git_dir=git_dir, common_dir=common_dir, programs=programs)
+        return self._rows.fetch_all("git_records_page", _RECORD, after=after, limit=limit)

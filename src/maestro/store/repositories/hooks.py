@@ -5,9 +5,12 @@ from __future__ import annotations
 from datetime import datetime
 
 from maestro.core import limits
-from maestro.core.clock import from_micros_or_none, to_micros
+from maestro.core.clock import to_micros
 from maestro.domain.hooks import HookFiring
+from maestro.store.decoding import Decoder
 from maestro.store.rows import Rows
+
+_FIRING = Decoder(HookFiring)
 
 
 class HookRepository:
@@ -20,8 +23,8 @@ class HookRepository:
         self._rows.execute("hook_answer_put", session_id=session_id, receipt=receipt, at=to_micros(at))
 
     def answers_of(self, session_id: str) -> list[str]:
-        rows = self._rows.fetch_all("hook_answers_of", session_id=session_id, limit=limits.hook_answers_max)
-        return [row[0] for row in rows]
+        values = {"session_id": session_id, "limit": limits.hook_answers_max}
+        return self._rows.fetch_values("hook_answers_of", **values)
 
     def drop_answer(self, session_id: str, receipt: str) -> None:
         self._rows.execute("hook_answer_drop", session_id=session_id, receipt=receipt)
@@ -36,8 +39,4 @@ class HookRepository:
         self._rows.execute("hook_failed", tool=tool, event=event, problem=problem, at=to_micros(at))
 
     def list_firings(self) -> list[HookFiring]:
-        rows = self._rows.fetch_all("hook_firings_all", limit=limits.page_items_max)
-        return [
-            HookFiring(row[0], row[1], from_micros_or_none(row[2]), row[3], from_micros_or_none(row[4]))
-            for row in rows
-        ]
+        return self._rows.fetch_all("hook_firings_all", _FIRING, limit=limits.page_items_max)

@@ -3,9 +3,22 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import NamedTuple
 
 from maestro.core.clock import to_micros
+from maestro.store.decoding import Decoder
 from maestro.store.rows import Rows
+
+
+class FirstResponse(NamedTuple):
+    """The first request with a key: its operation, its digest and its response."""
+
+    operation: str
+    request: str
+    response: bytes
+
+
+_FIRST_RESPONSE = Decoder(FirstResponse)
 
 
 class IdempotencyRepository:
@@ -14,10 +27,8 @@ class IdempotencyRepository:
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
 
-    def get(self, caller: str, key: str) -> tuple[str, str, bytes] | None:
-        """Return the operation, the request digest and the response of the first request with a key."""
-        row = self._rows.fetch_first("idempotency_get", caller=caller, key=key)
-        return (row[0], row[1], row[2]) if row else None
+    def get(self, caller: str, key: str) -> FirstResponse | None:
+        return self._rows.fetch_first("idempotency_get", _FIRST_RESPONSE, caller=caller, key=key)
 
     def store_response(
         self, caller: str, key: str, *, operation: str, request: str, response: bytes, at: datetime

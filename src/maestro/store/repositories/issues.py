@@ -5,8 +5,11 @@ from __future__ import annotations
 from maestro.core import limits
 from maestro.domain.issues import Issue
 from maestro.domain.tasks import Task
-from maestro.store.repositories.tasks import decode_task
-from maestro.store.rows import Row, Rows
+from maestro.store.decoding import Decoder
+from maestro.store.repositories.tasks import TASK
+from maestro.store.rows import Rows
+
+_ISSUE = Decoder(Issue)
 
 
 class IssueRepository:
@@ -19,11 +22,11 @@ class IssueRepository:
         self._rows.execute("issue_insert", task_id=issue.task_id, thread_id=issue.thread_id, opener=issue.opener)
 
     def of_task(self, task_id: str) -> Issue | None:
-        return _decode_issue(self._rows.fetch_first("issue_of_task", task_id=task_id))
+        return self._rows.fetch_first("issue_of_task", _ISSUE, task_id=task_id)
 
     def of_thread(self, thread_id: str) -> Issue | None:
         """Return the issue that a thread is about."""
-        return _decode_issue(self._rows.fetch_first("issue_of_thread", thread_id=thread_id))
+        return self._rows.fetch_first("issue_of_thread", _ISSUE, thread_id=thread_id)
 
     def list_received(self, project_id: str, *, after: int, limit: int, closed: bool | None) -> list[Task]:
         """Return the issues that other projects opened in a project, by number."""
@@ -37,17 +40,11 @@ class IssueRepository:
 
     def has_opened(self, from_project_id: str, project_id: str) -> bool:
         """Return whether a project has ever opened an issue in another project."""
-        row = self._rows.fetch_first("issue_exists_between", from_project_id=from_project_id, project_id=project_id)
-        return row is not None
+        return self._rows.has_row("issue_exists_between", from_project_id=from_project_id, project_id=project_id)
 
     def close_thread(self, thread_id: str, *, mailbox: str) -> None:
         """Stop offering the messages of a thread from a mailbox."""
-        self._rows.execute("thread_close", thread_id=thread_id, box=mailbox)
+        self._rows.execute("thread_close", thread_id=thread_id, mailbox=mailbox)
 
     def _fetch_tasks(self, name: str, /, **values: object) -> list[Task]:
-        rows = self._rows.fetch_page(name, description_chars=limits.description_chars_in_lists, **values)
-        return [decode_task(row) for row in rows]
-
-
-def _decode_issue(row: Row | None) -> Issue | None:
-    return Issue(row[0], row[1], row[2]) if row else None
+        return self._rows.fetch_page(name, TASK, description_chars=limits.description_chars_in_lists, **values)

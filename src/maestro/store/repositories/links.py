@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from maestro.core import limits
 from maestro.domain.links import LinkSource, ProjectLink
-from maestro.store.rows import Row, Rows
+from maestro.store.decoding import Decoder
+from maestro.store.rows import Rows
 
 _REMEMBERED_MAX = 10_000
+_LINK = Decoder(ProjectLink)
 
 
 class LinkRepository:
@@ -54,8 +56,8 @@ class LinkRepository:
         key = (name, workspace_id, project_id)
         if key in self._found_projects:
             return self._found_projects[key]
-        row = self._rows.fetch_first("link_find", name=name, workspace_id=workspace_id, project_id=project_id)
-        found_id = row[0] if row else None
+        values = {"name": name, "workspace_id": workspace_id, "project_id": project_id}
+        found_id: str | None = self._rows.fetch_value("link_find", **values)
         if self._remembers:
             if len(self._found_projects) >= _REMEMBERED_MAX:
                 self._found_projects.clear()
@@ -64,23 +66,8 @@ class LinkRepository:
 
     def has_link_between(self, project_id: str, other_id: str) -> bool:
         """Return whether the files of a project's checkout name another project."""
-        row = self._rows.fetch_first(
-            "link_exists", project_id=project_id, other_id=other_id, beside=LinkSource.NEIGHBOUR.value
-        )
-        return row is not None
+        values = {"project_id": project_id, "other_id": other_id, "beside": LinkSource.NEIGHBOUR.value}
+        return self._rows.has_row("link_exists", **values)
 
     def _fetch_links(self, name: str, **values: object) -> list[ProjectLink]:
-        return [_decode_link(row) for row in self._rows.fetch_all(name, limit=limits.links_max, **values)]
-
-
-def _decode_link(row: Row) -> ProjectLink:
-    return ProjectLink(
-        name=row[0],
-        project_id=row[1],
-        project=row[2],
-        key=row[3],
-        source=LinkSource(row[4]),
-        remote=row[5],
-        path=row[6],
-        of=f"{row[7]}/{row[8]}",
-    )
+        return self._rows.fetch_all(name, _LINK, limit=limits.links_max, **values)

@@ -7,13 +7,14 @@ from datetime import datetime
 import msgspec
 
 from maestro.core import limits
-from maestro.core.clock import from_micros, to_micros
-from maestro.domain.members import Member, Permission, Tool
+from maestro.core.clock import to_micros
+from maestro.domain.members import Member
+from maestro.store.decoding import Decoder
 from maestro.store.repositories.teams import TeamRepository
-from maestro.store.rows import Row, Rows
+from maestro.store.rows import Rows
 
 _encode = msgspec.json.Encoder().encode
-_decode_texts = msgspec.json.Decoder(list[str]).decode
+_MEMBER = Decoder(Member)
 
 
 class MemberRepository:
@@ -34,13 +35,11 @@ class MemberRepository:
         )
 
     def get(self, member_id: str) -> Member | None:
-        row = self._rows.fetch_first("member_get", id=member_id)
-        return _decode_member(row) if row else None
+        return self._rows.fetch_first("member_get", _MEMBER, id=member_id)
 
     def by_name(self, project_id: str, name: str) -> Member | None:
         """Return the member of a project with a name, unless the member is archived."""
-        row = self._rows.fetch_first("member_by_name", project_id=project_id, name=name)
-        return _decode_member(row) if row else None
+        return self._rows.fetch_first("member_by_name", _MEMBER, project_id=project_id, name=name)
 
     def update(self, member: Member) -> None:
         self._rows.execute("member_edit", id=member.id, **_editable_columns(member))
@@ -61,12 +60,10 @@ class MemberRepository:
 
     def count_open_tasks(self, member: Member) -> int:
         """Return the number of unfinished tasks that name a member."""
-        row = self._rows.fetch_first("member_open_tasks", project_id=member.project_id, name=member.name)
-        return int(row[0]) if row else 0
+        return int(self._rows.fetch_value("member_open_tasks", project_id=member.project_id, name=member.name))
 
     def _fetch_members(self, name: str, /, **values: object) -> list[Member]:
-        rows = self._rows.fetch_page(name, identity_chars=limits.identity_chars_in_lists, **values)
-        return [_decode_member(row) for row in rows]
+        return self._rows.fetch_page(name, _MEMBER, identity_chars=limits.identity_chars_in_lists, **values)
 
 
 def _editable_columns(member: Member) -> dict[str, object]:
@@ -78,31 +75,9 @@ def _editable_columns(member: Member) -> dict[str, object]:
         "avatar": member.avatar,
         "skills": _encode(member.skills).decode(),
         "model": member.model,
-        "tool": member.tool.value if member.tool else None,
+        "tool": member.tool,
         "permission": member.permission.value if member.permission else None,
         "allow": _encode(member.allow).decode(),
         "deny": _encode(member.deny).decode(),
         "updated_at": to_micros(member.updated_at),
     }
-
-
-def _decode_member(row: Row) -> Member:
-    return Member(
-        id=row[0],
-        project_id=row[1],
-        name=row[2],
-        role=row[3],
-        identity=row[4],
-        avatar=row[5],
-        mail_id=f"@{row[2]}",
-        skills=_decode_texts(row[6]),
-        model=row[7],
-        tool=Tool(row[8]) if row[8] else None,
-        permission=Permission(row[9]) if row[9] else None,
-        allow=_decode_texts(row[10]),
-        deny=_decode_texts(row[11]),
-        archived=row[12] is not None,
-        created_by=row[13],
-        created_at=from_micros(row[14]),
-        updated_at=from_micros(row[15]),
-    )

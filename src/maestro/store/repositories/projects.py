@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import msgspec
 
-from maestro.core.clock import from_micros, to_micros
-from maestro.domain.projects import InboundPolicy, Project, Workspace
-from maestro.domain.sandboxes import SandboxMode
-from maestro.store.rows import Row, Rows
+from maestro.core.clock import to_micros
+from maestro.domain.projects import Project, Workspace
+from maestro.store.decoding import Decoder
+from maestro.store.rows import Rows
 
 _encode = msgspec.json.Encoder().encode
+_PROJECT = Decoder(Project)
+_WORKSPACE = Decoder(Workspace)
 _REMEMBERED_MAX = 10_000
-_decode_texts = msgspec.json.Decoder(list[str]).decode
 
 
 class ProjectRepository:
@@ -68,7 +69,7 @@ class ProjectRepository:
         cached = self._cached_projects.get(project_id)
         if cached is not None:
             return cached
-        project = _decode_project(self._rows.fetch_first("project_get", id=project_id))
+        project = self._rows.fetch_first("project_get", _PROJECT, id=project_id)
         if self._remembers and project is not None and len(self._cached_projects) < _REMEMBERED_MAX:
             self._cached_projects[project_id] = project
         return project
@@ -77,21 +78,20 @@ class ProjectRepository:
         cached_id = self._cached_ids.get(name)
         if cached_id is not None:
             return self.get(cached_id)
-        project = _decode_project(self._rows.fetch_first("project_by_name", name=name))
+        project = self._rows.fetch_first("project_by_name", _PROJECT, name=name)
         if self._remembers and project is not None and len(self._cached_ids) < _REMEMBERED_MAX:
             self._cached_ids[name] = project.id
         return project
 
     def by_key(self, key: str) -> Project | None:
-        return _decode_project(self._rows.fetch_first("project_by_key", key=key))
+        return self._rows.fetch_first("project_by_key", _PROJECT, key=key)
 
     def by_local_path(self, path: str) -> Project | None:
         """Return the project with a key of first commit and path: a repository without a remote has such a key."""
-        return _decode_project(self._rows.fetch_first("project_by_local_path", path=path))
+        return self._rows.fetch_first("project_by_local_path", _PROJECT, path=path)
 
     def list_page(self, *, after: str, limit: int) -> list[Project]:
-        rows = self._rows.fetch_all("project_page", after=after, limit=limit)
-        return [project for row in rows if (project := _decode_project(row))]
+        return self._rows.fetch_all("project_page", _PROJECT, after=after, limit=limit)
 
     def insert_workspace(self, workspace: Workspace) -> None:
         self._rows.execute(
@@ -104,20 +104,19 @@ class ProjectRepository:
         )
 
     def get_workspace(self, workspace_id: str) -> Workspace | None:
-        return _decode_workspace(self._rows.fetch_first("workspace_get", id=workspace_id))
+        return self._rows.fetch_first("workspace_get", _WORKSPACE, id=workspace_id)
 
     def workspace_at(self, path: str) -> Workspace | None:
-        return _decode_workspace(self._rows.fetch_first("workspace_by_path", path=path))
+        return self._rows.fetch_first("workspace_by_path", _WORKSPACE, path=path)
 
     def workspace_by_name(self, project_id: str, name: str) -> Workspace | None:
-        return _decode_workspace(self._rows.fetch_first("workspace_by_name", project_id=project_id, name=name))
+        return self._rows.fetch_first("workspace_by_name", _WORKSPACE, project_id=project_id, name=name)
 
     def workspaces_of(self, project_id: str, *, limit: int) -> list[Workspace]:
-        rows = self._rows.fetch_all("workspaces_of_project", project_id=project_id, limit=limit)
-        return [workspace for row in rows if (workspace := _decode_workspace(row))]
+        return self._rows.fetch_all("workspaces_of_project", _WORKSPACE, project_id=project_id, limit=limit)
 
     def is_workspace_name_taken(self, project_id: str, name: str) -> bool:
-        return self._rows.fetch_first("workspace_name_taken", project_id=project_id, name=name) is not None
+        return self._rows.has_row("workspace_name_taken", project_id=project_id, name=name)
 
     def move_workspace(self, workspace_id: str, *, project_id: str, name: str) -> None:
         """Assign a workspace to another project: the remote of its checkout has changed."""
@@ -129,24 +128,8 @@ class ProjectRepository:
 
     def accepted_setup(self, workspace_id: str) -> str:
         """Return the set-up command that the person accepted for a checkout; an empty text for none."""
-        row = self._rows.fetch_first("workspace_setup", id=workspace_id)
-        return row[0] if row else ""
+        return self._rows.fetch_value("workspace_setup", id=workspace_id) or ""
 
     def accepts_setup(self, project_id: str, command: str) -> bool:
         """Return whether the person accepted a set-up command for a checkout of the project."""
-        return self._rows.fetch_first("project_accepts_setup", project_id=project_id, setup=command) is not None
-
-
-def _decode_project(row: Row | None) -> Project | None:
-    if row is None:
-        return None
-    project_id, key, name, stages, created_at, inbound, replies_reopen, sandbox, caches = row
-    rules = (InboundPolicy(inbound), bool(replies_reopen), SandboxMode(sandbox), _decode_texts(caches))
-    return Project(project_id, key, name, _decode_texts(stages), from_micros(created_at), *rules)
-
-
-def _decode_workspace(row: Row | None) -> Workspace | None:
-    if row is None:
-        return None
-    workspace_id, project_id, name, project, path, created_at = row
-    return Workspace(workspace_id, project_id, name, f"{name}/{project}", path, from_micros(created_at))
+        return self._rows.has_row("project_accepts_setup", project_id=project_id, setup=command)

@@ -7,15 +7,14 @@ from datetime import datetime
 
 import msgspec
 
-from maestro.core.clock import from_micros, from_micros_or_none, to_micros, to_micros_or_none
-from maestro.domain.conversations import AskPolicy
-from maestro.domain.grants import Rights
-from maestro.domain.runs import Attempt, AttemptOutcome, Run, RunStatus, RunStrategy
-from maestro.store.rows import Row, Rows
+from maestro.core.clock import to_micros, to_micros_or_none
+from maestro.domain.runs import Attempt, AttemptOutcome, Run, RunStatus
+from maestro.store.decoding import Decoder
+from maestro.store.rows import Rows
 
 _encode = msgspec.json.Encoder().encode
-_decode_texts = msgspec.json.Decoder(list[str]).decode
-_decode_rights = msgspec.json.Decoder(Rights).decode
+_RUN = Decoder(Run)
+_ATTEMPT = Decoder(Attempt)
 
 
 class RunRepository:
@@ -35,7 +34,7 @@ class RunRepository:
             attempts_max=run.attempts_max,
             member=run.member,
             tool=run.tool,
-            words=_encode(run.words).decode(),
+            arguments=_encode(run.arguments).decode(),
             worktrees=run.worktrees,
             directory=run.directory,
             branch=run.branch,
@@ -48,22 +47,21 @@ class RunRepository:
         )
 
     def get(self, run_id: str) -> Run | None:
-        return _decode_optional_run(self._rows.fetch_first("run_get", id=run_id))
+        return self._rows.fetch_first("run_get", _RUN, id=run_id)
 
     def of_task(self, task_id: str) -> Run | None:
         """Return the live run of a task."""
-        return _decode_optional_run(self._rows.fetch_first("run_of_task", task_id=task_id))
+        return self._rows.fetch_first("run_of_task", _RUN, task_id=task_id)
 
     def last_of_task(self, task_id: str) -> Run | None:
         """Return the live run of a task, or else the last run of the task."""
-        return _decode_optional_run(self._rows.fetch_first("run_last_of_task", task_id=task_id))
+        return self._rows.fetch_first("run_last_of_task", _RUN, task_id=task_id)
 
     def list_live(self, *, after: str = "", limit: int) -> list[Run]:
-        return [_decode_run(row) for row in self._rows.fetch_all("runs_live", after=after, limit=limit)]
+        return self._rows.fetch_all("runs_live", _RUN, after=after, limit=limit)
 
     def list_page(self, project_id: str, *, before: str, limit: int) -> list[Run]:
-        rows = self._rows.fetch_all("runs_page", project_id=project_id, before=before, limit=limit)
-        return [_decode_run(row) for row in rows]
+        return self._rows.fetch_all("runs_page", _RUN, project_id=project_id, before=before, limit=limit)
 
     def change_status(self, run: Run, status: RunStatus, *, note: str, at: datetime | None) -> bool:
         """Change the status of a run; return False if the run no longer has the status of `run`."""
@@ -110,61 +108,18 @@ class RunRepository:
     def attempts_by_task(self, run_id: str, tasks: list[str] | None = None) -> dict[str, list[Attempt]]:
         """Return the attempts of a run by task id, in order. `tasks`: only the attempts at these tasks."""
         if tasks is None:
-            rows = self._rows.fetch_all("attempts_of_run", run_id=run_id)
+            found = self._rows.fetch_all("attempts_of_run", _ATTEMPT, run_id=run_id)
         else:
-            rows = self._rows.fetch_all("attempts_of_tasks", run_id=run_id, tasks=_encode(tasks).decode())
+            values = {"run_id": run_id, "tasks": _encode(tasks).decode()}
+            found = self._rows.fetch_all("attempts_of_tasks", _ATTEMPT, **values)
         attempts: defaultdict[str, list[Attempt]] = defaultdict(list)
-        for row in rows:
-            attempts[row[1]].append(_decode_attempt(row))
+        for attempt in found:
+            attempts[attempt.task_id].append(attempt)
         return attempts
 
     def attempts_without_task(self, run_id: str) -> list[Attempt]:
         """Return the attempts of a run that have not ended although their task was deleted."""
-        return [_decode_attempt(row) for row in self._rows.fetch_all("attempts_adrift", run_id=run_id)]
+        return self._rows.fetch_all("attempts_adrift", _ATTEMPT, run_id=run_id)
 
     def attempt_of_session(self, session_id: str) -> Attempt | None:
-        row = self._rows.fetch_first("attempt_of_session", session_id=session_id)
-        return _decode_attempt(row) if row else None
-
-
-def _decode_optional_run(row: Row | None) -> Run | None:
-    return _decode_run(row) if row is not None else None
-
-
-def _decode_run(row: Row) -> Run:
-    return Run(
-        id=row[0],
-        project_id=row[1],
-        task_id=row[2],
-        strategy=RunStrategy(row[3]),
-        max_parallel=row[4],
-        attempts_max=row[5],
-        member=row[6],
-        tool=row[7],
-        words=_decode_texts(row[8]),
-        worktrees=bool(row[9]),
-        directory=row[10],
-        branch=row[11],
-        status=RunStatus(row[12]),
-        note=row[13],
-        started_by=row[14],
-        created_at=from_micros(row[15]),
-        ended_at=from_micros_or_none(row[16]),
-        resumed_at=from_micros_or_none(row[17]),
-        allow=_decode_texts(row[18]),
-        asks=AskPolicy(row[19]),
-        rights=_decode_rights(row[20]) if row[20] else None,
-    )
-
-
-def _decode_attempt(row: Row) -> Attempt:
-    return Attempt(
-        run_id=row[0],
-        task_id=row[1],
-        number=row[2],
-        session_id=row[3],
-        outcome=AttemptOutcome(row[4]) if row[4] else None,
-        started_at=from_micros(row[5]),
-        ended_at=from_micros_or_none(row[6]),
-        note=row[7],
-    )
+        return self._rows.fetch_first("attempt_of_session", _ATTEMPT, session_id=session_id)

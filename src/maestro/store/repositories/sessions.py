@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import NamedTuple
 
 import msgspec
 
 from maestro.core import limits
-from maestro.core.clock import from_micros, from_micros_or_none, to_micros, to_micros_or_none
-from maestro.domain.callers import Caller
+from maestro.core.clock import from_micros_or_none, to_micros, to_micros_or_none
+from maestro.domain.callers import Caller, Role
 from maestro.domain.members import Permission
 from maestro.domain.sessions import Session, SessionMode, SessionStatus, StatusSignal, StatusSource, role_of
-from maestro.store.rows import Row, Rows
+from maestro.store.decoding import Decoder
+from maestro.store.rows import Rows
 
 _encode = msgspec.json.Encoder().encode
-_decode_texts = msgspec.json.Decoder(list[str]).decode
 
 
 class MailRoute(msgspec.Struct, frozen=True):
@@ -33,6 +34,37 @@ class MailRoute(msgspec.Struct, frozen=True):
     @property
     def takes_mail(self) -> bool:
         return self.is_live or self.resumes
+
+
+class SessionName(NamedTuple):
+    """The id and the name of a session."""
+
+    id: str
+    name: str
+
+
+class _SessionProcess(NamedTuple):
+    """A process of a session: its program or its runner."""
+
+    session_id: str
+    pid: int
+    pid_started: str
+
+
+def _caller_role(mode: str) -> Role:
+    return role_of(SessionMode(mode))
+
+
+def _caller_name(session_id: str) -> str:
+    return session_id
+
+
+_SESSION = Decoder(Session)
+_CALLER = Decoder(Caller, role=_caller_role, name=_caller_name)
+_ROUTE = Decoder(MailRoute)
+_SIGNAL = Decoder(StatusSignal)
+_NAME = Decoder(SessionName)
+_PROCESS = Decoder(_SessionProcess)
 
 
 class SessionRepository:
@@ -76,15 +108,15 @@ class SessionRepository:
         )
 
     def get(self, session_id: str) -> Session | None:
-        return _decode_optional_session(self._rows.fetch_first("session_get", id=session_id))
+        return self._rows.fetch_first("session_get", _SESSION, id=session_id)
 
     def live_caller(self, session_id: str) -> Caller | None:
         """Return a live session as a caller."""
-        return _decode_caller(self._rows.fetch_first("session_caller", id=session_id))
+        return self._rows.fetch_first("session_caller", _CALLER, id=session_id)
 
     def ids_after(self, session_id: str, *, limit: int) -> list[str]:
         """Return the ids of the sessions after a session id, in order."""
-        return [row[0] for row in self._rows.fetch_page("sessions_ids_after", after=session_id, limit=limit)]
+        return self._rows.fetch_values("sessions_ids_after", after=session_id, limit=limit)
 
     def set_tokens(self, hashes: dict[str, str]) -> None:
         """Replace the tokens of sessions. `hashes` gives the hash of each token by session id."""
@@ -94,32 +126,31 @@ class SessionRepository:
 
     def caller_ever(self, session_id: str) -> Caller | None:
         """Return a session as a caller, also after its end."""
-        return _decode_caller(self._rows.fetch_first("session_caller_ever", id=session_id))
+        return self._rows.fetch_first("session_caller_ever", _CALLER, id=session_id)
 
     def set_grant(self, session_id: str, grant: Permission) -> None:
         """Set a session's grant, also after its end."""
         self._rows.execute("session_set_grant", id=session_id, grant_level=grant.value)
 
     def caller_by_token(self, token_hash: str) -> Caller | None:
-        return _decode_caller(self._rows.fetch_first("session_caller_by_token", token_hash=token_hash))
+        return self._rows.fetch_first("session_caller_by_token", _CALLER, token_hash=token_hash)
 
     def by_name(self, project_id: str, name: str) -> Session | None:
-        return _decode_optional_session(self._rows.fetch_first("session_by_name", project_id=project_id, name=name))
+        return self._rows.fetch_first("session_by_name", _SESSION, project_id=project_id, name=name)
 
     def ended_by_name(self, project_id: str, name: str) -> Session | None:
-        return _decode_optional_session(
-            self._rows.fetch_first("session_ended_by_name", project_id=project_id, name=name)
-        )
+        return self._rows.fetch_first("session_ended_by_name", _SESSION, project_id=project_id, name=name)
 
     def sessions_by_process(self) -> dict[tuple[int, str], str]:
         """Return the session id of each recorded process (pid, start time); the last session of a process counts."""
-        rows = self._rows.fetch_all("sessions_with_process") + self._rows.fetch_all("sessions_with_runner")
-        return {(row[1], row[2]): row[0] for row in rows}
+        programs = self._rows.fetch_all("sessions_with_process", _PROCESS)
+        runners = self._rows.fetch_all("sessions_with_runner", _PROCESS)
+        return {(process.pid, process.pid_started): process.session_id for process in programs + runners}
 
     def live_processes(self) -> dict[str, tuple[int, str]]:
         """Return the process of each live session with a process, newest session first."""
-        rows = self._rows.fetch_all("sessions_live_processes", limit=limits.processes_watched_max)
-        return {row[0]: (row[1], row[2]) for row in rows}
+        processes = self._rows.fetch_all("sessions_live_processes", _PROCESS, limit=limits.processes_watched_max)
+        return {process.session_id: (process.pid, process.pid_started) for process in processes}
 
     def is_live(self, session_id: str) -> bool:
         route = self.mail_route(session_id)
@@ -128,13 +159,8 @@ class SessionRepository:
     def mail_route(self, session_id: str) -> MailRoute | None:
         if session_id in self._live_routes:
             return self._live_routes[session_id]
-        row = self._rows.fetch_first("session_route", id=session_id)
-        if row is None:
-            return None
-        route = MailRoute(
-            row[0], row[1], row[2], row[3] is None, row[4], row[5], SessionStatus(row[6]), bool(row[7]), row[8]
-        )
-        if self._remembers and route.is_live:
+        route = self._rows.fetch_first("session_route", _ROUTE, id=session_id)
+        if self._remembers and route is not None and route.is_live:
             if len(self._live_routes) >= limits.routes_remembered_max:
                 self._live_routes.clear()
             self._live_routes[session_id] = route
@@ -160,38 +186,35 @@ class SessionRepository:
 
     def count_registered(self, parent_id: str, *, limit: int) -> int:
         """Return the number of registered live sessions under a parent, at most `limit`."""
-        row = self._rows.fetch_first("sessions_count_registered", parent_id=parent_id, limit=limit)
-        return int(row[0]) if row else 0
+        return int(self._rows.fetch_value("sessions_count_registered", parent_id=parent_id, limit=limit))
 
     def count_live(self) -> int:
-        row = self._rows.fetch_first("sessions_count_live")
-        return int(row[0]) if row else 0
+        return int(self._rows.fetch_value("sessions_count_live"))
 
     def list_live_anywhere(self, *, limit: int) -> list[Session]:
         """Return the live sessions of all projects, with the ended sessions that will be started again."""
         return self._fetch_sessions("sessions_live_anywhere", limit=limit)
 
-    def ids_live(self, project_id: str, *, limit: int) -> list[tuple[str, str]]:
-        return self._fetch_ids("session_ids_live", project_id=project_id, limit=limit)
+    def ids_live(self, project_id: str, *, limit: int) -> list[SessionName]:
+        return self._fetch_names("session_ids_live", project_id=project_id, limit=limit)
 
-    def ids_below(self, session_id: str, *, limit: int) -> list[tuple[str, str]]:
-        return self._fetch_ids("session_ids_below", id=session_id, limit=limit)
+    def ids_below(self, session_id: str, *, limit: int) -> list[SessionName]:
+        return self._fetch_names("session_ids_below", id=session_id, limit=limit)
 
-    def ids_siblings(self, session_id: str, parent_id: str, *, limit: int) -> list[tuple[str, str]]:
-        return self._fetch_ids("session_ids_siblings", id=session_id, parent_id=parent_id, limit=limit)
+    def ids_siblings(self, session_id: str, parent_id: str, *, limit: int) -> list[SessionName]:
+        return self._fetch_names("session_ids_siblings", id=session_id, parent_id=parent_id, limit=limit)
 
-    def ids_of_member(self, member_id: str, *, limit: int) -> list[tuple[str, str]]:
-        return self._fetch_ids("session_ids_of_member", member_id=member_id, limit=limit)
+    def ids_of_member(self, member_id: str, *, limit: int) -> list[SessionName]:
+        return self._fetch_names("session_ids_of_member", member_id=member_id, limit=limit)
 
-    def ids_of_teammates(self, member_id: str, *, limit: int) -> list[tuple[str, str]]:
-        return self._fetch_ids("session_ids_of_teammates", member_id=member_id, limit=limit)
+    def ids_of_teammates(self, member_id: str, *, limit: int) -> list[SessionName]:
+        return self._fetch_names("session_ids_of_teammates", member_id=member_id, limit=limit)
 
     def list_lease_expired(self, at: datetime, *, limit: int) -> list[Session]:
         return self._fetch_sessions("sessions_due", at=to_micros(at), limit=limit)
 
     def next_lease_end(self) -> datetime | None:
-        row = self._rows.fetch_first("session_next_lease")
-        return from_micros(row[0]) if row and row[0] is not None else None
+        return from_micros_or_none(self._rows.fetch_value("session_next_lease"))
 
     def renew_leases(self, *session_ids: str, at: datetime) -> None:
         """Renew the leases of sessions after a sign of life."""
@@ -204,7 +227,7 @@ class SessionRepository:
         )
 
     def lost_by_token(self, token_hash: str) -> Session | None:
-        return _decode_optional_session(self._rows.fetch_first("session_lost_by_token", token_hash=token_hash))
+        return self._rows.fetch_first("session_lost_by_token", _SESSION, token_hash=token_hash)
 
     def revive(self, session_id: str, *, name: str) -> bool:
         """Make a lost session live again; return whether the session was lost until now."""
@@ -237,8 +260,7 @@ class SessionRepository:
         )
 
     def next_status_expiry(self) -> datetime | None:
-        row = self._rows.fetch_first("session_next_old_status")
-        return from_micros_or_none(row[0]) if row else None
+        return from_micros_or_none(self._rows.fetch_value("session_next_old_status"))
 
     def list_with_old_status(self, at: datetime, *, limit: int) -> list[Session]:
         return self._fetch_sessions("sessions_with_old_status", at=to_micros(at), limit=limit)
@@ -275,71 +297,10 @@ class SessionRepository:
         )
 
     def signals_of(self, session_id: str) -> list[StatusSignal]:
-        rows = self._rows.fetch_all("signals_of", session_id=session_id)
-        return [
-            StatusSignal(
-                StatusSource(row[0]), SessionStatus(row[1]), from_micros(row[2]), from_micros_or_none(row[3]), row[4]
-            )
-            for row in rows
-        ]
+        return self._rows.fetch_all("signals_of", _SIGNAL, session_id=session_id)
 
     def _fetch_sessions(self, name: str, **values: object) -> list[Session]:
-        return [_decode_session(row) for row in self._rows.fetch_page(name, **values)]
+        return self._rows.fetch_page(name, _SESSION, **values)
 
-    def _fetch_ids(self, name: str, **values: object) -> list[tuple[str, str]]:
-        """Return the ids and names of sessions."""
-        return [(row[0], row[1]) for row in self._rows.fetch_page(name, **values)]
-
-
-def _decode_optional_session(row: Row | None) -> Session | None:
-    return _decode_session(row) if row is not None else None
-
-
-def _decode_session(row: Row) -> Session:
-    return Session(
-        id=row[0],
-        project_id=row[1],
-        workspace_id=row[2],
-        address=f"{row[3]}/{row[4]}" if row[3] else None,
-        name=row[5],
-        mode=SessionMode(row[6]),
-        status=SessionStatus(row[7]),
-        parent_id=row[8],
-        human=row[9],
-        pid=row[10],
-        pid_started=row[11],
-        lease_until=from_micros(row[12]),
-        created_at=from_micros(row[13]),
-        updated_at=from_micros(row[14]),
-        ended_at=from_micros_or_none(row[15]),
-        member=row[16],
-        tool=row[17],
-        tasks=_decode_texts(row[18]),
-        status_source=StatusSource(row[19]),
-        status_at=from_micros(row[20]),
-        status_until=from_micros_or_none(row[21]),
-        seen_at=from_micros(row[22]),
-        successor_id=row[23],
-        grant=Permission(row[24]),
-    )
-
-
-def _decode_caller(row: Row | None) -> Caller | None:
-    if row is None:
-        return None
-    session, (member_id, allow, deny) = _decode_session(row), row[25:28]
-    return Caller(
-        role_of(session.mode),
-        session.id,
-        session_id=session.id,
-        project_id=session.project_id,
-        human=session.human,
-        title=session.name,
-        address=session.address,
-        parent_id=session.parent_id,
-        member_id=member_id,
-        workspace_id=session.workspace_id,
-        allow=frozenset(_decode_texts(allow)) if allow else frozenset(),
-        deny=frozenset(_decode_texts(deny)) if deny else frozenset(),
-        grant=session.grant,
-    )
+    def _fetch_names(self, name: str, **values: object) -> list[SessionName]:
+        return self._rows.fetch_page(name, _NAME, **values)

@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+from maestro.core import limits
+from maestro.store.decoding import Decoder
 from maestro.store.rows import Rows
+
+
+class PageUsage(NamedTuple):
+    """The number of free pages, the number of all pages, and whether the file can give pages back."""
+
+    free: int
+    total: int
+    can_shrink: bool
+
+
+_USAGE = Decoder(PageUsage)
 
 
 class SpaceRepository:
@@ -11,12 +26,12 @@ class SpaceRepository:
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
 
-    def page_usage(self) -> tuple[int, int, bool]:
-        """Return the number of free pages, the number of all pages, and whether the file can give pages back."""
-        row = self._rows.fetch_first("space_usage")
-        assert row is not None
-        return row[0], row[1], bool(row[2])
+    def page_usage(self) -> PageUsage:
+        usage = self._rows.fetch_first("space_usage", _USAGE)
+        assert usage is not None
+        return usage
 
     def release_pages(self) -> None:
         """Give at most `limits.released_pages_at_once` pages back."""
-        self._rows.fetch_all("space_release")
+        for _ in range(limits.released_pages_at_once):
+            self._rows.execute("space_release")

@@ -6,14 +6,13 @@ from datetime import datetime
 
 import msgspec
 
-from maestro.core.clock import from_micros, from_micros_or_none, to_micros
-from maestro.domain.members import Permission
+from maestro.core.clock import to_micros
 from maestro.domain.runs import AttemptOutcome
 from maestro.domain.spawns import Spawn
-from maestro.store.rows import Row, Rows
+from maestro.store.decoding import Decoder
+from maestro.store.rows import Rows
 
 _encode = msgspec.json.Encoder().encode
-_decode_texts = msgspec.json.Decoder(list[str]).decode
 
 
 class DismissedSession(msgspec.Struct, frozen=True):
@@ -23,6 +22,10 @@ class DismissedSession(msgspec.Struct, frozen=True):
     run_id: str | None  # None: the session is recorded as ended, and not because of a run
     outcome: AttemptOutcome | None  # the outcome of the session's attempt; None: the run ended before the attempt
     ended_at: datetime | None
+
+
+_SPAWN = Decoder(Spawn)
+_DISMISSED = Decoder(DismissedSession)
 
 
 class SpawnRepository:
@@ -36,7 +39,7 @@ class SpawnRepository:
             "spawn_insert",
             session_id=spawn.session_id,
             tool=spawn.tool,
-            words=_encode(spawn.words).decode(),
+            arguments=_encode(spawn.arguments).decode(),
             model=spawn.model,
             permission=spawn.permission.value,
             strategy=spawn.strategy,
@@ -48,25 +51,19 @@ class SpawnRepository:
         )
 
     def get(self, session_id: str) -> Spawn | None:
-        row = self._rows.fetch_first("spawn_get", session_id=session_id)
-        return _decode_spawn(row) if row else None
+        return self._rows.fetch_first("spawn_get", _SPAWN, session_id=session_id)
 
     def get_manifest(self, session_id: str) -> bytes | None:
-        row = self._rows.fetch_first("spawn_manifest", session_id=session_id)
-        return bytes(row[0]) if row else None
+        manifest: bytes | None = self._rows.fetch_value("spawn_manifest", session_id=session_id)
+        return manifest
 
     def list_live(self, *, after: datetime, limit: int) -> list[Spawn]:
         """Return the spawns without a recorded end of the program, oldest first."""
-        return [
-            _decode_spawn(row) for row in self._rows.fetch_all("spawns_live", after=to_micros(after), limit=limit)
-        ]
+        return self._rows.fetch_all("spawns_live", _SPAWN, after=to_micros(after), limit=limit)
 
     def list_dismissed(self, *, limit: int) -> list[DismissedSession]:
         """Return the sessions whose program runs although the session, its attempt or its run has ended."""
-        return [
-            DismissedSession(row[0], row[1], AttemptOutcome(row[2]) if row[2] else None, from_micros_or_none(row[3]))
-            for row in self._rows.fetch_all("spawns_dismissed", limit=limit)
-        ]
+        return self._rows.fetch_all("spawns_dismissed", _DISMISSED, limit=limit)
 
     def record_runner(self, session_id: str, *, epoch: int, pid: int, started: str) -> bool:
         """Record the runner of a start; return False if the session was started again or has ended meanwhile."""
@@ -101,32 +98,7 @@ class SpawnRepository:
         self._rows.execute("spawn_restart", session_id=session_id, manifest=manifest)
 
     def count_below(self, parent_id: str) -> int:
-        row = self._rows.fetch_first("spawns_below", parent_id=parent_id)
-        return int(row[0]) if row else 0
+        return int(self._rows.fetch_value("spawns_below", parent_id=parent_id))
 
     def count_in_project(self, project_id: str) -> int:
-        row = self._rows.fetch_first("spawns_in_project", project_id=project_id)
-        return int(row[0]) if row else 0
-
-
-def _decode_spawn(row: Row) -> Spawn:
-    return Spawn(
-        session_id=row[0],
-        tool=row[1],
-        words=_decode_texts(row[2]),
-        model=row[3],
-        permission=Permission(row[4]),
-        strategy=row[5],
-        template=row[6],
-        directory=row[7],
-        run_id=row[8],
-        runner_pid=row[9],
-        runner_started=row[10],
-        exit_code=row[11],
-        exit_signal=row[12],
-        tail=row[13],
-        created_at=from_micros(row[14]),
-        ended_at=from_micros_or_none(row[15]),
-        epoch=row[16],
-        has_older_runner=bool(row[17]),
-    )
+        return int(self._rows.fetch_value("spawns_in_project", project_id=project_id))

@@ -4,21 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 import msgspec
 
 from maestro.core import errors, limits
-from maestro.core.clock import from_micros, from_micros_or_none, to_micros, to_micros_or_none
+from maestro.core.clock import from_micros_or_none, to_micros, to_micros_or_none
 from maestro.domain.graph import RANK_STEP
-from maestro.domain.tasks import Priority, Task, TaskStatus
+from maestro.domain.tasks import Task, TaskStatus
+from maestro.store.decoding import Decoder
 from maestro.store.repositories.graph import TaskGraph
-from maestro.store.rows import Row, Rows
+from maestro.store.rows import Rows
 
 _encode = msgspec.json.Encoder().encode
-_decode_texts = msgspec.json.Decoder(list[str]).decode
-_PRIORITIES = tuple(Priority)
-_RANKS = {priority: rank for rank, priority in enumerate(Priority)}
-_STATUSES = {status.value: status for status in TaskStatus}
+
+
+class _StatusCount(NamedTuple):
+    status: str
+    tasks: int
+    ready_tasks: int
+
+
+class _ChildrenCount(NamedTuple):
+    unfinished: int
+    completed: int
+
+
+TASK = Decoder(Task)
+_STATUS_COUNT = Decoder(_StatusCount)
+_CHILDREN_COUNT = Decoder(_ChildrenCount)
 
 
 class TaskRepository:
@@ -30,7 +44,7 @@ class TaskRepository:
 
     def insert(self, task: Task) -> int:
         """Insert a task with a rank above all other tasks; return its number in the project."""
-        row = self._rows.fetch_first(
+        number = self._rows.fetch_value(
             "task_insert",
             id=task.id,
             project_id=task.project_id,
@@ -44,16 +58,13 @@ class TaskRepository:
             from_project_id=task.from_project_id,
             **_editable_columns(task),
         )
-        assert row is not None
-        return int(row[0])
+        return int(number)
 
     def get(self, task_id: str) -> Task | None:
-        row = self._rows.fetch_first("task_get", id=task_id)
-        return decode_task(row) if row else None
+        return self._rows.fetch_first("task_get", TASK, id=task_id)
 
     def by_number(self, project_id: str, number: int) -> Task | None:
-        row = self._rows.fetch_first("task_by_number", project_id=project_id, number=number)
-        return decode_task(row) if row else None
+        return self._rows.fetch_first("task_by_number", TASK, project_id=project_id, number=number)
 
     def move(self, before: Task, after: Task) -> None:
         """Write a move. Refuse the move if the task no longer has the status and fence of `before`."""
@@ -123,8 +134,8 @@ class TaskRepository:
 
     def count_by_status(self, project_id: str) -> tuple[dict[str, int], int]:
         """Return the number of tasks in each status, and the number of ready tasks."""
-        rows = self._rows.fetch_all("task_counts", project_id=project_id)
-        return {row[0]: row[1] for row in rows}, sum(row[2] for row in rows)
+        counts = self._rows.fetch_all("task_counts", _STATUS_COUNT, project_id=project_id)
+        return {count.status: count.tasks for count in counts}, sum(count.ready_tasks for count in counts)
 
     def list_roots(self, project_id: str, *, limit: int) -> list[Task]:
         return self._fetch_tasks("task_roots", project_id=project_id, limit=limit)
@@ -137,13 +148,12 @@ class TaskRepository:
 
     def children_are_done(self, parent_id: str) -> bool:
         """Return whether all children are completed or cancelled, and at least one is completed."""
-        row = self._rows.fetch_first("task_children_open", parent_id=parent_id)
-        return row is not None and row[0] == 0 and row[1] > 0
+        count = self._rows.fetch_first("task_children_open", _CHILDREN_COUNT, parent_id=parent_id)
+        return count is not None and count.unfinished == 0 and count.completed > 0
 
     def subtree_height(self, task_id: str) -> int:
         """Return the number of levels below a task."""
-        row = self._rows.fetch_first("task_height", id=task_id, limit=limits.task_depth_max)
-        return int(row[0]) if row else 0
+        return int(self._rows.fetch_value("task_height", id=task_id, limit=limits.task_depth_max))
 
     def list_work_in_tree(self, task_id: str, *, limit: int) -> list[Task]:
         """Return the work in a tree of tasks: tasks without children, and open parents with only closed children."""
@@ -182,8 +192,7 @@ class TaskRepository:
 
     def next_lease_end(self) -> datetime | None:
         """Return the time when the next claim runs out."""
-        row = self._rows.fetch_first("task_next_lease")
-        return from_micros(row[0]) if row and row[0] is not None else None
+        return from_micros_or_none(self._rows.fetch_value("task_next_lease"))
 
     def extend_leases(self, *, lease_until: datetime) -> None:
         """Extend claims so that none runs out before `lease_until`."""
@@ -199,31 +208,29 @@ class TaskRepository:
 
     def has_lease(self, holder: str) -> bool:
         """Return whether a holder has a claim with a lease."""
-        return self._rows.fetch_first("task_has_lease", holder=holder) is not None
+        return self._rows.has_row("task_has_lease", holder=holder)
 
     def shift_blockers(self, task_id: str, by: int) -> list[str]:
         """Add `by` to the open blockers of all tasks that wait on a task; return the ids of the waiting tasks."""
-        return [row[0] for row in self._rows.fetch_all("blockers_shift", task_id=task_id, by=by)]
+        return self._rows.fetch_values("blockers_shift", task_id=task_id, by=by)
 
     def has_open_in_stage(self, project_id: str, parent_id: str | None, stage: str) -> bool:
-        row = self._rows.fetch_first("stage_has_open", project_id=project_id, parent_id=parent_id, stage=stage)
-        return row is not None
+        return self._rows.has_row("stage_has_open", project_id=project_id, parent_id=parent_id, stage=stage)
 
     def uses_stage(self, project_id: str, stage: str) -> bool:
-        return self._rows.fetch_first("stage_used", project_id=project_id, stage=stage) is not None
+        return self._rows.has_row("stage_used", project_id=project_id, stage=stage)
 
     def stage_scopes(self, project_id: str) -> list[str | None]:
         """Return the ids of the parents whose children have stages; None stands for tasks without a parent."""
-        return [row[0] for row in self._rows.fetch_all("stage_scopes", project_id=project_id)]
+        return self._rows.fetch_values("stage_scopes", project_id=project_id)
 
     def hold_stage(self, project_id: str, parent_id: str | None, stage: str, *, held: bool) -> list[str]:
         """Hold back or release the tasks of a stage; return the ids of the changed tasks."""
-        rows = self._rows.fetch_all("stage_hold", project_id=project_id, parent_id=parent_id, stage=stage, held=held)
-        return [row[0] for row in rows]
+        values = {"project_id": project_id, "parent_id": parent_id, "stage": stage, "held": held}
+        return self._rows.fetch_values("stage_hold", **values)
 
     def _fetch_tasks(self, name: str, /, **values: object) -> list[Task]:
-        rows = self._rows.fetch_page(name, description_chars=limits.description_chars_in_lists, **values)
-        return [decode_task(row) for row in rows]
+        return self._rows.fetch_page(name, TASK, description_chars=limits.description_chars_in_lists, **values)
 
 
 def _editable_columns(task: Task) -> dict[str, object]:
@@ -231,7 +238,7 @@ def _editable_columns(task: Task) -> dict[str, object]:
     return {
         "title": task.title,
         "description": task.description,
-        "priority": _RANKS[task.priority],
+        "priority": task.priority.rank,
         "stage": task.stage,
         "parent_id": task.parent_id,
         "member": task.member,
@@ -239,40 +246,3 @@ def _editable_columns(task: Task) -> dict[str, object]:
         "gates": _encode(task.gates).decode(),
         "updated_at": to_micros(task.updated_at),
     }
-
-
-def decode_task(row: Row) -> Task:
-    """Return a task from the columns that every statement about tasks selects."""
-    status, open_blockers, stage_held = _STATUSES[row[6]], row[20], bool(row[21])
-    return Task(
-        id=row[0],
-        project_id=row[1],
-        ref=f"{row[2]}#{row[3]}",
-        number=row[3],
-        title=row[4],
-        description=row[5],
-        status=status,
-        priority=_PRIORITIES[row[7]],
-        ready=status is TaskStatus.TODO and open_blockers == 0 and not stage_held,
-        stage=row[8],
-        parent_id=row[9],
-        found_in=row[10],
-        member=row[11],
-        accept=_decode_texts(row[12]),
-        gates=_decode_texts(row[13]),
-        archived=bool(row[14]),
-        reason=row[15],
-        holder=row[16],
-        holder_name=row[28],
-        fence=row[17],
-        lease_seconds=row[18],
-        lease_until=from_micros_or_none(row[19]),
-        open_blockers=open_blockers,
-        stage_held=stage_held,
-        created_by=row[22],
-        created_at=from_micros(row[23]),
-        updated_at=from_micros(row[24]),
-        started_at=from_micros_or_none(row[25]),
-        finished_at=from_micros_or_none(row[26]),
-        from_project_id=row[27],
-    )

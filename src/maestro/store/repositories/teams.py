@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import msgspec
-
-from maestro.core.clock import from_micros, to_micros
+from maestro.core.clock import to_micros
 from maestro.domain.members import Team
-from maestro.store.rows import Row, Rows
+from maestro.store.decoding import Decoder
+from maestro.store.rows import Rows
 
-_encode = msgspec.json.Encoder().encode
+_TEAM = Decoder(Team)
 
 
 class TeamRepository:
@@ -32,23 +29,23 @@ class TeamRepository:
         )
 
     def get(self, team_id: str) -> Team | None:
-        return self._decode_optional_team(self._rows.fetch_first("team_get", id=team_id))
+        return self._rows.fetch_first("team_get", _TEAM, id=team_id)
 
     def by_name(self, project_id: str, name: str) -> Team | None:
-        return self._decode_optional_team(self._rows.fetch_first("team_by_name", project_id=project_id, name=name))
+        return self._rows.fetch_first("team_by_name", _TEAM, project_id=project_id, name=name)
 
     def list_page(self, project_id: str, *, after: str, limit: int) -> list[Team]:
-        return self._decode_teams(self._rows.fetch_all("team_page", project_id=project_id, after=after, limit=limit))
+        return self._rows.fetch_all("team_page", _TEAM, project_id=project_id, after=after, limit=limit)
 
     def of_member(self, member_id: str, *, limit: int) -> list[Team]:
-        return self._decode_teams(self._rows.fetch_all("teams_of_member", member_id=member_id, limit=limit))
+        return self._rows.fetch_all("teams_of_member", _TEAM, member_id=member_id, limit=limit)
 
     def led_by(self, member_id: str) -> list[Team]:
-        return self._decode_teams(self._rows.fetch_all("teams_led", leader_id=member_id))
+        return self._rows.fetch_all("teams_led", _TEAM, leader_id=member_id)
 
     def has_member(self, team_id: str, member_id: str) -> bool:
         """Return whether a member, archived or not, is in a team."""
-        return self._rows.fetch_first("team_has", team_id=team_id, member_id=member_id) is not None
+        return self._rows.has_row("team_has", team_id=team_id, member_id=member_id)
 
     def add_member(self, team_id: str, member_id: str) -> None:
         self._rows.execute("team_join", team_id=team_id, member_id=member_id)
@@ -59,25 +56,3 @@ class TeamRepository:
     def set_leader(self, team_id: str, leader_id: str | None) -> None:
         """Set or remove the leader of a team."""
         self._rows.execute("team_lead", id=team_id, leader_id=leader_id)
-
-    def _decode_optional_team(self, row: Row | None) -> Team | None:
-        return self._decode_teams([row])[0] if row else None
-
-    def _decode_teams(self, rows: Sequence[Row]) -> list[Team]:
-        """Return teams with the names of their members, read with a single statement."""
-        members: dict[str, list[str]] = {row[0]: [] for row in rows}
-        for team_id, name in self._rows.fetch_all("team_member_names", ids=_encode(list(members)).decode()):
-            members[team_id].append(name)
-        return [_decode_team(row, members[row[0]]) for row in rows]
-
-
-def _decode_team(row: Row, members: list[str]) -> Team:
-    return Team(
-        id=row[0],
-        project_id=row[1],
-        name=row[2],
-        leader=row[3],
-        members=members,
-        created_by=row[4],
-        created_at=from_micros(row[5]),
-    )

@@ -35,13 +35,16 @@ def last_event_seq(database: Path) -> int:
 
 
 def read_named_blobs(connection: sqlite3.Connection) -> list[str]:
-    return [row[0] for row in connection.execute(statements.load("sqlite")["blobs_named"])]
+    return [blob for (blob,) in connection.execute(statements.load("sqlite")["blobs_named"])]
 
 
 def read_last_event_seq(connection: sqlite3.Connection) -> int:
     """Return the sequence number of the last event; 0 for a database without a schema."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
-    return int(connection.execute(statements.load("sqlite")["events_last"]).fetchone()[0]) if version else 0
+    if not version:
+        return 0
+    (seq,) = connection.execute(statements.load("sqlite")["events_last"]).fetchone()
+    return int(seq)
 
 
 def find_damage(connection: sqlite3.Connection, *, slowly: bool) -> list[str]:
@@ -59,7 +62,7 @@ def find_damage(connection: sqlite3.Connection, *, slowly: bool) -> list[str]:
 
 
 def _run_check(connection: sqlite3.Connection, check: str) -> list[str]:
-    lines = [line for row in connection.execute(f"PRAGMA {check}") for line in row[0].splitlines()]
+    lines = [line for (text,) in connection.execute(f"PRAGMA {check}") for line in text.splitlines()]
     return [] if lines == ["ok"] else lines
 
 

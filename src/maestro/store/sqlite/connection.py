@@ -6,18 +6,19 @@ import contextlib
 import os
 import re
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from maestro.core import errors
 from maestro.store import statements
-from maestro.store.rows import Row
-from maestro.store.sqlite.steps import migration_scripts
+from maestro.store.decoding import Decoder, Row
+from maestro.store.sqlite.migration_scripts import migration_scripts
 
+T = TypeVar("T")
 APPLICATION_ID = 0x4D_41_45_53  # "MAES"
 _CACHED_STATEMENTS = 512
 # The errors of the driver, and the errors of decoding a stored value that Maestro did not write.
@@ -29,7 +30,7 @@ _NULS_OF_DAMAGE_IN_JSON = "\\u0000" * 4 + '"'
 _UNDECODABLE = "Could not decode to UTF-8"
 _PARAMETER = re.compile(r":(\w+)")
 _PARAMETERS_WITHOUT_TEXT = frozenset(
-    {"id", "at", "seq", "message_seq", "box", "blob", "bytes", "hops", "attachments", "version"}
+    {"id", "at", "seq", "message_seq", "mailbox", "blob", "bytes", "hops", "attachments", "version"}
     | {"status", "type", "kind", "priority", "scope", "sender_kind"}
 )
 
@@ -57,23 +58,38 @@ class SqliteRows:
     def execute_many(self, name: str, sets: Sequence[Mapping[str, Any]], /) -> None:
         self._execute_many(self._sql[name], [_replace_nuls(name, values) for values in sets])
 
-    def fetch_first(self, name: str, /, **values: Any) -> Row | None:
-        # Fetch all rows: only then is a statement that also writes (RETURNING) finished.
-        rows = self.fetch_all(name, **values)
-        return rows[0] if rows else None
+    def fetch_first(self, name: str, decoder: Decoder[T], /, **values: Any) -> T | None:
+        rows = self._fetch_rows(name, values)
+        return _row_function(name, decoder)(rows[0]) if rows else None
 
-    def fetch_all(self, name: str, /, **values: Any) -> list[Row]:
-        rows = self._execute(self._sql[name], _replace_nuls(name, values)).fetchall()
-        if self.checks_texts:
-            _refuse_nuls(rows)
-        return rows
+    def fetch_all(self, name: str, decoder: Decoder[T], /, **values: Any) -> list[T]:
+        rows = self._fetch_rows(name, values)
+        return list(map(_row_function(name, decoder), rows)) if rows else []
 
-    def fetch_page(self, name: str, /, **values: Any) -> list[Row]:
+    def fetch_page(self, name: str, decoder: Decoder[T], /, **values: Any) -> list[T]:
         # sqlite3 releases the interpreter lock at every row, and on a busy server has to wait for the lock again.
         # As one row of JSON, fifty tasks cost a single wait.
         ((page,),) = self._execute(_json_statement(name), _replace_nuls(name, values)).fetchall()
         rows: list[Row] = msgspec.json.decode(page)
         if self.checks_texts and _NULS_OF_DAMAGE_IN_JSON in page:
+            _refuse_nuls(rows)
+        return list(map(_row_function(name, decoder), rows)) if rows else []
+
+    def fetch_value(self, name: str, /, **values: Any) -> Any:
+        rows = self._fetch_rows(name, values)
+        (value,) = rows[0] if rows else (None,)
+        return value
+
+    def fetch_values(self, name: str, /, **values: Any) -> list[Any]:
+        return [value for (value,) in self._fetch_rows(name, values)]
+
+    def has_row(self, name: str, /, **values: Any) -> bool:
+        return bool(self._fetch_rows(name, values))
+
+    def _fetch_rows(self, name: str, values: Mapping[str, Any]) -> list[Row]:
+        # Always fetch all rows: only then is a statement that also writes (RETURNING) finished.
+        rows = self._execute(self._sql[name], _replace_nuls(name, values)).fetchall()
+        if self.checks_texts:
             _refuse_nuls(rows)
         return rows
 
@@ -110,18 +126,26 @@ def _refuse_nuls(rows: Sequence[Row]) -> None:
 
 
 @cache
+def _row_function(name: str, decoder: Decoder[T]) -> Callable[[Row], T]:
+    """Return the function that decodes the rows of a statement."""
+    return decoder.for_columns(column_names(name))
+
+
+@cache
 def _json_statement(name: str) -> str:
     """Return a statement that returns all rows of a named statement as a single JSON array."""
+    listed = ", ".join(f"c{number}" for number in range(len(column_names(name))))
     sql = statements.load("sqlite")[name]
-    columns = [f"c{number}" for number in range(_column_count(sql))]
-    listed = ", ".join(columns)
     return f"WITH page ({listed}) AS ({sql}) SELECT json_group_array(json_array({listed})) FROM page"
 
 
-def _column_count(sql: str) -> int:
-    """Return the number of columns of a statement. SQLite tells the number when it runs on an empty database."""
+@cache
+def column_names(name: str) -> tuple[str, ...]:
+    """Return the column names of a statement's rows. SQLite tells the names when it runs on an empty database."""
+    sql = statements.load("sqlite")[name]
     values = dict.fromkeys(_PARAMETER.findall(sql), 0)
-    return len(_empty_database().execute(sql, values).description)
+    description = _empty_database().execute(sql, values).description
+    return tuple(column for column, *_ in description or ())
 
 
 @cache

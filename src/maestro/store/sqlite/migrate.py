@@ -7,7 +7,7 @@ import sqlite3
 from pathlib import Path
 
 from maestro.store.sqlite.connection import APPLICATION_ID, refuse_newer_schema, translate_error
-from maestro.store.sqlite.steps import migration_scripts
+from maestro.store.sqlite.migration_scripts import migration_scripts
 from maestro.system import small_files
 
 

@@ -22,7 +22,7 @@ from maestro.store.layout import BLOBS, DATABASE, MARK
 from maestro.store.mark import Mark
 from maestro.store.sqlite import replacement
 from maestro.store.sqlite.checks import last_event_seq, named_blobs
-from maestro.store.sqlite.steps import migration_scripts
+from maestro.store.sqlite.migration_scripts import migration_scripts
 
 _EXPECTED = re.compile(rf"{DATABASE}|{BLOBS}/[0-9a-f]{{2}}/[0-9a-f]{{64}}")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sqlite3
 import threading
 from collections.abc import Callable, Sequence
@@ -135,19 +136,17 @@ class SqliteStore:
         return connection
 
     def _copy_database(self, target: Path) -> None:
-        copy = sqlite3.connect(target)
         try:
-            copy.execute("PRAGMA synchronous = OFF")  # the caller flushes the archive that it makes of the copy
-            self._thread_reader().backup(copy)
-            copy.execute("PRAGMA journal_mode = DELETE")
+            with contextlib.closing(sqlite3.connect(target)) as copy:
+                copy.execute("PRAGMA synchronous = OFF")  # the caller flushes the archive that it makes of the copy
+                self._thread_reader().backup(copy)
+                copy.execute("PRAGMA journal_mode = DELETE")
         except sqlite3.Error as error:
             fault = translate_error(error, target)
             if isinstance(fault, errors.StorageDamaged):
                 fault = translate_error(error, self._path)
                 self._report_fault(fault)
             raise fault from error
-        finally:
-            copy.close()
 
     def _publish_events(self, events: Sequence[Event]) -> None:
         if self._mark_timer is None:

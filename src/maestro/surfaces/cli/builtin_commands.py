@@ -75,8 +75,8 @@ class BuiltinCommands:
         allowed = [spec for spec in self.grammar.root.visible_specs() if _may_call(caller, spec)]
         return local_commands.CommandList(commands=[command_info(spec) for spec in allowed])
 
-    def _check_command(self, words: str, caller: Caller) -> local_commands.CommandInfo:
-        node, rest = self.grammar.find_node(words.removeprefix(f"{PROGRAM} ").split())
+    def _check_command(self, command: str, caller: Caller) -> local_commands.CommandInfo:
+        node, rest = self.grammar.find_node(command.removeprefix(f"{PROGRAM} ").split())
         if rest or node.spec is None:
             unknown = unknown_command_error(self.grammar, node, rest or [""])
             raise NotFound(unknown.message, hint=unknown.hint, data=unknown.data)

@@ -48,7 +48,7 @@ class Channel(Protocol):
         """Let the client open a file or folder; return its real path, as the client's system knows the open file."""
 
     async def read_opened_file(self) -> bytes:
-        """Return all of the file that `open` opened last."""
+        """Return all of the file that `open_file` opened last."""
 
     async def announce_wait(self, milliseconds: int) -> None:
         """Tell the client that the command only waits from now on and may be repeated after a lost server."""

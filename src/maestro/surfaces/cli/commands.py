@@ -40,7 +40,7 @@ from maestro.surfaces.cli.parse import ParsedCommand, decode_arguments, parse_co
 from maestro.surfaces.cli.render import answers
 from maestro.surfaces.cli.render.base import Rendered
 from maestro.surfaces.cli.render.style import View, finish_text, indent_text
-from maestro.surfaces.refusals import REFUSAL_LOG
+from maestro.surfaces.refusal_log import REFUSAL_LOG
 from maestro.wire import exit_codes
 
 TOKEN = "MAESTRO_TOKEN"
@@ -128,7 +128,7 @@ class _Run:
             await self._require_may_run(arguments[0])
             return None
         if arguments[:1] == [local_commands.MCP_PIPE] and self.pipe is not None:
-            # With a pipe handler every client comes over the socket, and the channel is a `Piped`.
+            # With a pipe handler every client comes over the socket, and the channel is a `PipedChannel`.
             await self.pipe(cast(PipedChannel, self.channel), self.peer, self.invocation)
             return exit_codes.DONE
         if arguments[:1] == [local_commands.HOOK.words] and self.hook is not None and not wants_help(arguments):

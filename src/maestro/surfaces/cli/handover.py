@@ -72,7 +72,7 @@ async def _stop_server(app: App, asked: HandOverRequest, channel: Channel) -> Ha
         if asked.json
         else render.render_stopped(stopped, view).out
     )
-    return HandOver("down", {"home": stopped.home, "pid": stopped.pid, "said": text})
+    return HandOver("down", {"home": stopped.home, "pid": stopped.pid, "text": text})
 
 
 async def _attach_terminal(app: App, asked: HandOverRequest, channel: Channel) -> HandOver:
@@ -128,7 +128,7 @@ async def _export_story(app: App, asked: HandOverRequest, channel: Channel) -> H
     project = ["--project", asked.request.project] if asked.request.project else []  # a session has its own project
     arguments = ["timeline", "export", *([target] if target else []), "-", *flags, *project]
     folder = await client_files.find_target_folder(app, channel, asked.caller, file)
-    return HandOver("save", {"file": file, "words": arguments, "folder": folder})
+    return HandOver("save", {"file": file, "arguments": arguments, "folder": folder})
 
 
 def _require_this_machine(channel: Channel, subject: str) -> None:

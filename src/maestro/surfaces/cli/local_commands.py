@@ -21,6 +21,10 @@ from maestro.operations.fields import Path
 from maestro.operations.projects import ProjectDetail
 from maestro.operations.runs import RunInList
 from maestro.operations.server import EmptyRequest
+from maestro.tools import registry
+
+# The tools whose programs run only hooks that the person has reviewed.
+_REVIEWING_TOOLS = ", ".join(name for name, tool in registry.CONNECTABLE.items() if tool.hook_review)
 
 
 class Shell(enum.StrEnum):
@@ -34,9 +38,7 @@ class Shell(enum.StrEnum):
 class ConnectTool(enum.StrEnum):
     """A tool that can be connected."""
 
-    CLAUDE = "claude"
-    CODEX = "codex"
-    GEMINI = "gemini"
+    vars().update((name.upper(), name) for name in registry.CONNECTABLE)
 
 
 class ConnectScope(enum.StrEnum):
@@ -109,7 +111,7 @@ class Connect(Request, frozen=True, kw_only=True):
     tool: Annotated[ConnectTool, Meta(description="The tool.")]
     scope: Annotated[ConnectScope, Meta(description="Your own settings, or the project's.")] = ConnectScope.USER
     dry_run: Annotated[bool, Meta(description="Only show the changes.")] = False
-    trust: Annotated[bool, Meta(description="codex: mark the hooks as reviewed, in your name.")] = False
+    trust: Annotated[bool, Meta(description=f"{_REVIEWING_TOOLS}: mark the hooks as reviewed, in your name.")] = False
 
 
 class Disconnect(Request, frozen=True, kw_only=True):

@@ -12,11 +12,12 @@ import msgspec
 from msgspec import inspect
 
 from maestro.domain import members, sessions
+from maestro.tools import registry
 
 # Old names of values, accepted in place of the new names.
 ALIASES: dict[type[enum.Enum], Mapping[str, enum.Enum]] = {
     sessions.SessionMode: sessions.MODE_ALIASES,
-    members.Tool: members.TOOL_ALIASES,
+    registry.Tool: registry.TOOL_ALIASES,
     members.Permission: members.PERMISSION_ALIASES,
 }
 

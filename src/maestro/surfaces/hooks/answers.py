@@ -10,8 +10,8 @@ import msgspec
 from maestro.core import errors
 from maestro.domain.callers import Caller
 from maestro.surfaces.hooks.ports import AnnounceHold, HookHandling, HookRecords
-from maestro.tools import hook_dialect, hook_registry
-from maestro.tools.hook_dialect import HookEvent, HookMoment, HookPayload, HookReply
+from maestro.tools import hook_dialect, registry
+from maestro.tools.hook_dialect import HookDialect, HookEvent, HookMoment, HookPayload, HookReply
 
 _encode = msgspec.json.encode
 
@@ -32,51 +32,51 @@ IdentifyHookCaller = Callable[[HookEvent], Awaitable[Caller]]
 class HookAnswers:
     """The answers to hooks, for HTTP and for the command."""
 
-    def __init__(self, desk: HookHandling, notes: HookRecords) -> None:
-        self._desk = desk
+    def __init__(self, handler: HookHandling, notes: HookRecords) -> None:
+        self._handler = handler
         self._notes = notes
 
     async def answer_hook(
         self, tool: str, event: str, raw: bytes, identify: IdentifyHookCaller, *, before_hold: AnnounceHold
     ) -> HookAnswer:
         """Return the answer to a hook. A MaestroError must not reach the agent; the caller records the error."""
-        dialect = hook_registry.DIALECTS.get(tool)
+        dialect = registry.DIALECTS.get(tool)
         if dialect is None:
             raise errors.NotFound(
-                f"{tool!r} has no hooks in Maestro.", hint=f"Use one of: {', '.join(hook_registry.DIALECTS)}."
+                f"{tool!r} has no hooks in Maestro.", hint=f"Use one of: {', '.join(registry.DIALECTS)}."
             )
-        payload = _decode_payload(raw)
+        payload = _decode_payload(raw, dialect)
         if payload.maestro_test:
             return HookAnswer(_encode({"maestro": "ok", "tool": tool, "event": event, "test": payload.maestro_test}))
-        happening = dialect.read_event(event, payload)
-        if happening is None:
+        hook_event = dialect.read_event(event, payload)
+        if hook_event is None:
             return NO_ANSWER
         self._notes.record_firing(tool, event)
-        caller = await identify(happening)
-        reply = await self._desk.answer_hook(caller, happening, before_hold=before_hold)
+        caller = await identify(hook_event)
+        reply = await self._handler.answer_hook(caller, hook_event, before_hold=before_hold)
         output = dialect.encode_reply(event, reply)
         return HookAnswer(_encode(output), caller, reply) if output is not None else NO_ANSWER
 
     async def settle_answer(self, answered: HookAnswer, *, is_delivered: bool) -> None:
         """Tell the hook handler whether an answer was sent."""
         if answered.caller is not None:
-            await self._desk.settle_reply(answered.caller, answered.reply, is_delivered=is_delivered)
+            await self._handler.settle_reply(answered.caller, answered.reply, is_delivered=is_delivered)
 
     def record_failure(self, tool: str, event: str, problem: str) -> None:
         """Record the failure of a hook. Unknown tools and events are not recorded."""
-        if tool in hook_registry.DIALECTS and event in hook_registry.DIALECTS[tool].events:
+        if tool in registry.DIALECTS and event in registry.DIALECTS[tool].events:
             self._notes.record_failure(tool, event, problem)
 
 
 def may_wait_for_person(tool: str, event: str) -> bool:
     """Return whether a hook may wait for a person's answer."""
-    dialect = hook_registry.DIALECTS.get(tool)
-    happening = dialect.read_event(event, HookPayload()) if dialect is not None else None
-    return happening is not None and happening.moment is HookMoment.ASKS
+    dialect = registry.DIALECTS.get(tool)
+    hook_event = dialect.read_event(event, dialect.payload_type()) if dialect is not None else None
+    return hook_event is not None and hook_event.moment is HookMoment.ASKS
 
 
-def _decode_payload(raw: bytes) -> HookPayload:
+def _decode_payload(raw: bytes, dialect: HookDialect) -> HookPayload:
     try:
-        return hook_dialect.decode_payload(raw)
+        return hook_dialect.decode_payload(raw, dialect.payload_type)
     except msgspec.DecodeError as error:
         raise errors.Invalid(f"The hook's payload cannot be read: {error}.") from None

@@ -16,7 +16,7 @@ from maestro.domain.callers import Caller, Role
 from maestro.operations.app import App, SocketPeer
 from maestro.surfaces.hand_started import UnregisteredAgent, register_agent
 from maestro.surfaces.hooks.answers import HookAnswer, HookAnswers
-from maestro.surfaces.refusals import REFUSAL_LOG
+from maestro.surfaces.refusal_log import REFUSAL_LOG
 from maestro.tools.hook_dialect import HookEvent
 
 PATIENT_OPTION = "--patient"  # the client asks again until the hook has an answer
@@ -53,8 +53,8 @@ class HookCommand:
         """
         tool, event = (*arguments, "", "")[:2]
 
-        async def identify(happening: HookEvent) -> Caller:
-            return await self._identify_caller(happening, peer, happening.directory or directory, token)
+        async def identify(hook_event: HookEvent) -> Caller:
+            return await self._identify_caller(hook_event, peer, hook_event.directory or directory, token)
 
         async def announce_hold() -> None:
             await client.announce_wait(limits.hook_hold_seconds_max * 1000)
@@ -81,15 +81,15 @@ class HookCommand:
                 await asyncio.shield(self._hooks.settle_answer(answered, is_delivered=is_out))
 
     async def _identify_caller(
-        self, happening: HookEvent, peer: SocketPeer | None, directory: str, token: str
+        self, hook_event: HookEvent, peer: SocketPeer | None, directory: str, token: str
     ) -> Caller:
         """Return the session of the hook; register an unknown agent as a session."""
         caller = await self._app.identify(token=token, peer=peer)
         if token or caller.role is not Role.PERSON:
             return caller
-        if happening.is_from_subagent:
+        if hook_event.is_from_subagent:
             raise errors.NotFound("The hook comes from a helper of an agent that is not registered.")
-        tool_and_directory = (happening.tool, directory)
+        tool_and_directory = (hook_event.tool, directory)
         if self._without_project.get(tool_and_directory, 0.0) > time.monotonic():
             raise errors.NotFound(f"{directory} belongs to no project.", hint="Register the project: maestro init")
         async with self._arrival_lock:
@@ -98,7 +98,7 @@ class HookCommand:
                 return caller
             try:
                 arrival = UnregisteredAgent(
-                    peer, directory, name=happening.tool, tool=happening.tool, through_shell=True
+                    peer, directory, name=hook_event.tool, tool=hook_event.tool, through_shell=True
                 )
                 return await register_agent(self._app, caller, arrival)
             except errors.NotFound:

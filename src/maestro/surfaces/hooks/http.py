@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
 
 import msgspec
 from starlette.types import Receive, Scope, Send
@@ -13,13 +12,13 @@ from starlette.types import Receive, Scope, Send
 from maestro.core import errors, limits
 from maestro.domain.callers import Caller
 from maestro.operations.app import App
-from maestro.surfaces import connections
+from maestro.surfaces import asgi
 from maestro.surfaces.hooks.answers import HookAnswer, HookAnswers, may_wait_for_person
-from maestro.surfaces.refusals import REFUSAL_LOG
+from maestro.surfaces.refusal_log import REFUSAL_LOG
 from maestro.tools.hook_dialect import HookEvent
 
 PREFIX = "/hooks/"
-_JSON = (b"content-type", b"application/json")
+_TOO_LARGE = "The hook's payload is too large: at most {bytes_max} bytes."
 _STATUSES: tuple[tuple[type[errors.MaestroError], int], ...] = (
     (errors.NotAuthenticated, 401),
     (errors.NotPermitted, 403),
@@ -41,13 +40,13 @@ class HookEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         tool, _, event = scope["path"].removeprefix(PREFIX).partition("/")
         if scope["method"] != "POST":
-            return await _send_answer(send, 405, b"", (b"allow", b"POST"))
+            return await asgi.send_answer(send, 405, b"", (b"allow", b"POST"))
         try:
             self._guard(scope["headers"])
             caller = await self._identify_caller(dict(scope["headers"]))
         except errors.MaestroError as error:
             return await _send_refusal(send, error)  # not recorded: any process could fill the store with requests
-        connections.mark_identified(scope)
+        asgi.mark_identified(scope)
         try:
             answered = await self._answer_hook(caller, tool, event, receive)
         except errors.MaestroError as error:
@@ -56,7 +55,7 @@ class HookEndpoint:
             return await _send_refusal(send, error)
         is_out = False
         try:
-            await _send_answer(send, 200, answered.body or b"{}")
+            await asgi.send_answer(send, 200, answered.body or b"{}")
             is_out = True
         finally:
             with contextlib.suppress(errors.MaestroError):
@@ -64,65 +63,26 @@ class HookEndpoint:
 
     async def _identify_caller(self, headers: dict[bytes, bytes]) -> Caller:
         """Return the caller that the token proves."""
-        scheme, _, token = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
-        if scheme.lower() != "bearer" or not token.strip():
+        token = asgi.read_bearer_token(headers)
+        if not token:
             raise errors.NotAuthenticated(hint="Send the session's token as `Authorization: Bearer …`.")
-        return await self._app.identify(token=token.strip(), peer=None)
+        return await self._app.identify(token=token, peer=None)
 
     async def _answer_hook(self, caller: Caller, tool: str, event: str, receive: Receive) -> HookAnswer:
-        async def identify(happening: HookEvent) -> Caller:
+        async def identify(hook_event: HookEvent) -> Caller:
             return caller
 
         async def announce_hold() -> None:
             """Do nothing: a client over HTTP cannot be told to wait."""
 
-        work = self._hooks.answer_hook(tool, event, await _read_body(receive), identify, before_hold=announce_hold)
-        return await _await_while_connected(work, receive) if may_wait_for_person(tool, event) else await work
-
-
-async def _await_while_connected(work: Coroutine[Any, Any, HookAnswer], receive: Receive) -> HookAnswer:
-    """Return the answer of a hook; cancel the work when the program closes the connection."""
-    answering = asyncio.ensure_future(work)
-    disconnect = asyncio.ensure_future(_wait_for_disconnect(receive))
-    try:
-        await asyncio.wait({answering, disconnect}, return_when=asyncio.FIRST_COMPLETED)
-        if not answering.done():
-            raise errors.TimedOut("The program has closed the connection.")
-        return answering.result()
-    finally:
-        answering.cancel()
-        disconnect.cancel()
-        await asyncio.gather(answering, disconnect, return_exceptions=True)
-
-
-async def _wait_for_disconnect(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
-
-
-async def _read_body(receive: Receive) -> bytes:
-    parts: list[bytes] = []
-    size, more = 0, True
-    while more:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise errors.Invalid("The request ended before its body was complete.")
-        parts.append(message.get("body", b""))
-        size += len(parts[-1])
-        more = message.get("more_body", False)
-        if size > limits.hook_body_bytes_max:
-            raise errors.TooLarge(f"The hook's payload is too large: at most {limits.hook_body_bytes_max} bytes.")
-    return b"".join(parts)
+        payload = await asgi.require_body(receive, bytes_max=limits.hook_body_bytes_max, too_large=_TOO_LARGE)
+        work = self._hooks.answer_hook(tool, event, payload, identify, before_hold=announce_hold)
+        if not may_wait_for_person(tool, event):
+            return await work
+        return await asgi.await_while_connected(work, receive, closed="The program has closed the connection.")
 
 
 async def _send_refusal(send: Send, error: errors.MaestroError) -> None:
     """Send the status of an error. Errors without a status give an empty answer, which the program ignores."""
     status = next((code for kind, code in _STATUSES if isinstance(error, kind)), 200)
-    await _send_answer(send, status, msgspec.json.encode(error.as_dict()) if status != 200 else b"{}")
-
-
-async def _send_answer(send: Send, status: int, body: bytes, *extra: tuple[bytes, bytes]) -> None:
-    """Send head and body in the same turn of the event loop, which joins them in a single write."""
-    headers = [_JSON, (b"content-length", str(len(body)).encode()), *extra]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+    await asgi.send_answer(send, status, msgspec.json.encode(error.as_dict()) if status != 200 else b"{}")

@@ -9,16 +9,16 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
-from maestro.core import errors, limits
+from maestro.core import errors
 from maestro.domain.callers import Caller, may_call
 from maestro.domain.messages import ReceiptStep
 from maestro.operations import mail, mail_shapes, server
 from maestro.operations.app import App
 from maestro.operations.base import Effect, Operation, Request
-from maestro.surfaces import connections
-from maestro.surfaces.refusals import REFUSAL_LOG
+from maestro.surfaces import asgi
+from maestro.surfaces.refusal_log import REFUSAL_LOG
 from maestro.surfaces.rest import events
 from maestro.surfaces.rest.guard import HeaderGuard
 from maestro.surfaces.rest.openapi import build_document
@@ -28,7 +28,6 @@ from maestro.surfaces.rest.statuses import status_of
 
 log = logging.getLogger(__name__)
 _encode = msgspec.json.Encoder().encode
-_JSON = (b"content-type", b"application/json")
 _OPENAPI = "/api/openapi.json"
 _EMPTY_REQUEST = Request()
 
@@ -67,7 +66,7 @@ class RestApplication:
                 fault = errors.MaestroError("Internal error. The server's log has the details.")
             status, body = status_of(type(fault)), _encode(fault.as_dict())
         if body is not None:
-            await _send_answer(send, status, body, extra)
+            await asgi.send_answer(send, status, body, *extra)
 
     async def _serve_request(self, scope: Scope, receive: Receive, send: Send) -> tuple[int, bytes | None]:
         headers: dict[bytes, bytes] = dict(scope["headers"])
@@ -77,7 +76,7 @@ class RestApplication:
         raw_path = scope.get("raw_path", b"").decode("latin-1").partition("?")[0] or scope["path"]
         shape, params = self._router.find_operation(scope["method"], raw_path)
         caller = await self._identify_caller(headers)
-        connections.mark_identified(scope)
+        asgi.mark_identified(scope)
         if not may_call(caller, shape.operation.name, shape.operation.callers):
             # Refuse before the body is read. The dispatcher raises the same error as for the full request.
             await self._app.call(shape.operation, _EMPTY_REQUEST, caller=caller)
@@ -90,7 +89,7 @@ class RestApplication:
         receipt = getattr(answer, "receipt", "")
         if not receipt:
             return 200, _encode(answer)
-        await _send_answer(send, 200, _encode(answer), ())
+        await asgi.send_answer(send, 200, _encode(answer))
         # The mail is delivered. The cursor of the next call confirms that the client has read it.
         confirmation = mail_shapes.ConfirmReceipt(receipt=receipt, step=ReceiptStep.DELIVERED, via="http")
         with contextlib.suppress(errors.MaestroError):  # the answer is sent; unconfirmed mail is only offered again
@@ -104,62 +103,20 @@ class RestApplication:
         call = self._app.call(shape.operation, request, caller=caller, key=key)
         if shape.operation.effect is not Effect.ACTION:
             return await call
-        return await _await_while_connected(call, receive)
+        return await asgi.await_while_connected(call, receive, closed="The client has closed the connection.")
 
     async def _identify_caller(self, headers: dict[bytes, bytes]) -> Caller:
         """Return the caller of a token. Over TCP every request needs a token."""
-        authorization = headers.get(b"authorization")
-        if authorization is None:
+        if b"authorization" not in headers:
             raise errors.NotAuthenticated(hint="Send the token as `Authorization: Bearer …`; see docs/http.md.")
-        scheme, _, token = authorization.decode("latin-1").partition(" ")
-        if scheme.lower() != "bearer" or not token.strip():
+        token = asgi.read_bearer_token(headers)
+        if not token:
             raise errors.NotAuthenticated("Send the token as `Authorization: Bearer …`.")
-        return await self._app.identify(token=token.strip(), peer=None)
-
-
-async def _await_while_connected(call: Any, receive: Receive) -> Any:
-    """Return the result of a call; cancel the call when its client closes the connection."""
-    work = asyncio.ensure_future(call)
-    gone = asyncio.ensure_future(events.wait_for_disconnect(receive))
-    try:
-        await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
-        if not work.done():
-            raise errors.TimedOut("The client has closed the connection.")
-        return work.result()
-    finally:
-        work.cancel()
-        gone.cancel()
+        return await self._app.identify(token=token, peer=None)
 
 
 async def _read_body(receive: Receive, headers: dict[bytes, bytes]) -> bytes:
     content_type = headers.get(b"content-type", b"application/json").partition(b";")[0].strip().lower()
     if content_type != b"application/json":
         raise errors.Invalid("The body must be JSON: content-type application/json.")
-    message = await receive()
-    if message["type"] == "http.disconnect":
-        raise errors.Invalid("The request ended before its body was complete.")
-    if not message.get("more_body"):
-        return _require_size(message.get("body", b""))
-    parts, size = [message.get("body", b"")], len(message.get("body", b""))
-    while message.get("more_body"):
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise errors.Invalid("The request ended before its body was complete.")
-        parts.append(message.get("body", b""))
-        size += len(parts[-1])
-        if size > limits.body_bytes_max:
-            raise errors.TooLarge(f"The request is too large: a body has at most {limits.body_bytes_max} bytes.")
-    return b"".join(parts)
-
-
-def _require_size(body: bytes) -> bytes:
-    if len(body) > limits.body_bytes_max:
-        raise errors.TooLarge(f"The request is too large: a body has at most {limits.body_bytes_max} bytes.")
-    return body
-
-
-async def _send_answer(send: Send, status: int, body: bytes, extra: tuple[tuple[bytes, bytes], ...]) -> None:
-    headers = [_JSON, (b"content-length", str(len(body)).encode()), *extra]
-    start: Message = {"type": "http.response.start", "status": status, "headers": headers}
-    await send(start)
-    await send({"type": "http.response.body", "body": body})
+    return await asgi.require_body(receive)

@@ -15,6 +15,7 @@ from maestro.domain.callers import Caller
 from maestro.domain.events import Event
 from maestro.operations.app import App
 from maestro.operations.base import Operation
+from maestro.surfaces import asgi
 
 _encode = msgspec.json.Encoder().encode
 _HEADERS = [(b"content-type", b"text/event-stream"), (b"cache-control", b"no-store")]
@@ -41,7 +42,7 @@ async def stream_events(
     items = app.stream(operation, stream_request, caller=caller)
     await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
     sender = asyncio.create_task(_send_items(items, send))
-    disconnect = asyncio.create_task(wait_for_disconnect(receive))
+    disconnect = asyncio.create_task(asgi.wait_for_disconnect(receive))
     try:
         await asyncio.wait({sender, disconnect}, return_when=asyncio.FIRST_COMPLETED)
     finally:
@@ -83,12 +84,6 @@ async def _send_items(items: AsyncIterator[Any], send: Send) -> None:
 
 async def _next_item(items: AsyncIterator[Any]) -> Any:
     return await anext(items, None)
-
-
-async def wait_for_disconnect(receive: Receive) -> None:
-    """Wait until the client has closed the connection."""
-    while (await receive())["type"] != "http.disconnect":
-        pass
 
 
 def _encode_event(item: Any) -> bytes:

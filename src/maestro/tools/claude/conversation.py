@@ -233,4 +233,4 @@ def _int_value(values: dict[str, Any], name: str) -> int:
     return int(value) if isinstance(value, int | float) else 0
 
 
-TALK = ClaudeConversation
+CONVERSATION = ClaudeConversation

@@ -1,4 +1,4 @@
-"""The hook dialect of Claude Code, tested with 2.1.325."""
+"""The hook dialect of Claude Code."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from maestro.tools.claude import transcripts
 from maestro.tools.claude.actions import tool_action
 from maestro.tools.claude.questions import answer_input, find_question
 from maestro.tools.hook_dialect import (
+    HookDialect,
     HookEvent,
     HookMoment,
     HookPayload,
@@ -18,8 +19,9 @@ from maestro.tools.hook_dialect import (
     RecordContent,
     ReplyKind,
     StartReason,
-    context_answer,
     describe_tool_call,
+    encode_permission_reply,
+    permission_decision,
     tool_call_digest,
     tool_input,
     tool_input_text,
@@ -43,10 +45,15 @@ _LIMIT = "rate_limit"
 _NOT_FINAL = frozenset({"clear", "resume"})  # reasons after which the process continues
 
 
-class ClaudeHooks:
+class ClaudeHooks(HookDialect):
+    """Claude Code refuses HTTP hooks for SessionStart."""
+
     tool = "claude"
     events: Mapping[str, int] = dict.fromkeys(_MOMENTS, 10)
     permission_event = "PermissionRequest"
+    events_of_protocol = frozenset({"PermissionRequest", "Notification", "SessionEnd"})
+    takes_http_hooks = True
+    events_by_command_only = frozenset({"SessionStart"})
 
     def own_folder(self, environment: Mapping[str, str]) -> str:
         default = Path(environment.get("HOME") or "~").expanduser() / ".claude"
@@ -68,7 +75,7 @@ class ClaudeHooks:
             start_reason=_BEGINNINGS.get(payload.source, StartReason.NEW),
             summary=payload.message if moment is HookMoment.WAITS else describe_tool_call(payload),
             details=tool_input_text(payload) if moment is HookMoment.ASKS else "",
-            call_digest=tool_call_digest(payload) if moment is HookMoment.ASKS else "",
+            call_digest=tool_call_digest(payload) if moment in (HookMoment.ASKS, HookMoment.AFTER_TOOL) else "",
             action=tool_action(payload.tool_name, given),
             question=HookQuestion(asked_question.title, asked_question.text, asked_question.choices, given)
             if asked_question
@@ -87,29 +94,10 @@ class ClaudeHooks:
         return RecordContent(transcripts.read_usage(piece), transcripts.read_text(piece))
 
     def encode_reply(self, event: str, reply: HookReply) -> dict[str, Any] | None:
-        return encode_reply(event, reply)
+        if reply.kind is ReplyKind.ANSWER and reply.question is not None:
+            decision = {"behavior": "allow", "updatedInput": answer_input(reply.question.given, reply.text)}
+            return permission_decision(event, decision)
+        return encode_permission_reply(event, reply)
 
 
-def encode_reply(event: str, reply: HookReply) -> dict[str, Any] | None:
-    """Return a reply in the format of Claude, which is also the format of Codex."""
-    match reply.kind:
-        case ReplyKind.CONTEXT:
-            return context_answer(event, reply.text)
-        case ReplyKind.REFUSE:
-            refusal = {"permissionDecision": "deny", "permissionDecisionReason": reply.text}
-            return {"hookSpecificOutput": {"hookEventName": event, **refusal}}
-        case ReplyKind.GO_ON:
-            return {"decision": "block", "reason": reply.text}
-        case ReplyKind.ALLOW:
-            return _permission_decision(event, {"behavior": "allow"})
-        case ReplyKind.ANSWER if reply.question is not None:
-            return _permission_decision(
-                event, {"behavior": "allow", "updatedInput": answer_input(reply.question.given, reply.text)}
-            )
-        case ReplyKind.DENY:
-            return _permission_decision(event, {"behavior": "deny", "message": reply.text})
-    return None
-
-
-def _permission_decision(event: str, decision: dict[str, Any]) -> dict[str, Any]:
-    return {"hookSpecificOutput": {"hookEventName": event, "decision": decision}}
+DIALECT = ClaudeHooks()

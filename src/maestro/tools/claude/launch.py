@@ -1,4 +1,4 @@
-"""The tool Claude Code: its launch. Session settings come in flags and in files of the session's folder. The user's
+"""The launch of Claude Code. Session settings come in flags and in files of the session's folder. The user's
 login, settings, hooks, MCP servers and CLAUDE.md apply as without Maestro.
 """
 
@@ -8,11 +8,12 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from maestro.domain.conversations import DriverKind, StateReporter
-from maestro.domain.manifests import AgentReach
+from maestro.domain.conversations import DriverKind
 from maestro.domain.members import Permission
-from maestro.tools import hook_settings, levels, skills, socket_paths
-from maestro.tools.base import Abilities, Launch, LaunchRequest
+from maestro.tools import hook_settings, socket_paths
+from maestro.tools.base import Launch, LaunchRequest
+from maestro.tools.claude.hooks import DIALECT
+from maestro.tools.claude.plugin import plugin_arguments
 
 _SYSTEM, _MCP, _SETTINGS = "claude-system-prompt.md", "claude-mcp.json", "claude-settings.json"
 _INBOX, _PROMPT = "in.sock", "claude-prompt.md"
@@ -24,45 +25,21 @@ _MAESTRO_TOOLS = (f"mcp__{_SERVER}", "Bash(maestro:*)")
 _READING_TOOLS = ("Read", "Glob", "Grep")
 
 
-class ClaudeTool:
-    """Claude Code: `claude -p` with stream-json, kept running; or `claude` in a terminal, with a messaging socket."""
-
-    name = "claude"
-    aliases: tuple[str, ...] = ("claude-code",)
-    model_wait = None
-    abilities = Abilities(
-        prompt_while_busy=True,
-        wakes_when_idle=True,
-        asks_permission=True,
-        tells_usage=True,
-        resumes=True,
-        takes_skills=True,
-        confirms_prompts=True,
-        exit_means_done=False,
-        reach=AgentReach.COMMANDS,
-        drivers={DriverKind.PROTOCOL: StateReporter.RUNNER, DriverKind.TERMINAL: StateReporter.HOOKS},
+def prepare_launch(start: LaunchRequest, environment: Mapping[str, str]) -> Launch:
+    """Return the launch of `claude -p` with stream-json, kept running; or of `claude` in a terminal, with a messaging
+    socket."""
+    folder = Path(start.folder)
+    arguments = _common_arguments(start, folder)
+    if start.driver is DriverKind.TERMINAL:
+        hooks = hook_settings.hooks_in_terminal(DIALECT, start.hook_command)
+        return _launch_in_terminal(start, folder, arguments, hooks, environment)
+    hooks = hook_settings.hooks_beside_protocol(
+        DIALECT, start.hook_command, url=environment.get("MAESTRO_SERVER_URL", "")
     )
-
-    def prepare_launch(self, start: LaunchRequest, environment: Mapping[str, str]) -> Launch:
-        chosen = levels.read_levels(self.name, start.home)
-        folder = Path(start.folder)
-        arguments = _common_arguments(start, chosen, folder)
-        if start.driver is DriverKind.TERMINAL:
-            hooks = hook_settings.hooks_in_terminal(self.name, start.hook_command)
-            return _launch_in_terminal(start, folder, chosen.program, arguments, hooks, environment)
-        hooks = hook_settings.hooks_beside_protocol(
-            self.name, start.hook_command, url=environment.get("MAESTRO_SERVER_URL", "")
-        )
-        return _launch_with_protocol(start, folder, chosen.program, arguments, hooks, environment)
-
-    def typed_prompt(self, text: str) -> bytes | None:
-        return None
-
-    def reach_with(self, permission: Permission) -> AgentReach:
-        return self.abilities.reach
+    return _launch_with_protocol(start, folder, arguments, hooks, environment)
 
 
-def _common_arguments(start: LaunchRequest, chosen: levels.ToolLevels, folder: Path) -> list[str]:
+def _common_arguments(start: LaunchRequest, folder: Path) -> list[str]:
     """Return the arguments of both drivers, and write the files that they name."""
     (folder / _SYSTEM).write_text(start.system_prompt, encoding="utf-8")
     (folder / _MCP).write_text(json.dumps({"mcpServers": {_SERVER: _mcp_server(start)}}), encoding="utf-8")
@@ -71,18 +48,17 @@ def _common_arguments(start: LaunchRequest, chosen: levels.ToolLevels, folder: P
     arguments += [
         "--allowedTools",
         ",".join([*_MAESTRO_TOOLS, *_READING_TOOLS]),
-        *chosen.permissions[start.permission],
+        *start.levels.permissions[start.permission],
     ]
-    model = chosen.model_for(start.model)
+    model = start.levels.model_for(start.model)
     arguments += ["--model", model] if model else []
-    arguments += skills.plugin_arguments(start.skills, start.folder)
+    arguments += plugin_arguments(start.skills, start.folder)
     return [*arguments, *(["--resume", start.resumes] if start.resumes else []), *start.arguments]
 
 
 def _launch_with_protocol(
     start: LaunchRequest,
     folder: Path,
-    program: str,
     arguments: list[str],
     hooks: hook_settings.HookGroups,
     environment: Mapping[str, str],
@@ -91,7 +67,7 @@ def _launch_with_protocol(
     protocol_flags = ["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]
     protocol_flags += ["--replay-user-messages", "--permission-prompt-tool", "stdio"]
     return Launch(
-        arguments=[program, *protocol_flags, *arguments],
+        arguments=[start.levels.program, *protocol_flags, *arguments],
         environment={"DISABLE_AUTOUPDATER": "1", **environment},
         terminal=False,
         conversation="claude",
@@ -103,7 +79,6 @@ def _launch_with_protocol(
 def _launch_in_terminal(
     start: LaunchRequest,
     folder: Path,
-    program: str,
     arguments: list[str],
     hooks: hook_settings.HookGroups,
     environment: Mapping[str, str],
@@ -118,7 +93,7 @@ def _launch_in_terminal(
         (folder / _PROMPT).write_text(prompt, encoding="utf-8")
         prompt = f"Your task is in {folder / _PROMPT}: read the whole file, then carry out the task."
     return Launch(
-        arguments=[program, *arguments, "--messaging-socket-path", str(inbox), "--", prompt],
+        arguments=[start.levels.program, *arguments, "--messaging-socket-path", str(inbox), "--", prompt],
         # A person who starts an agent in a folder trusts the folder. Claude would ask about trust in a terminal that
         # no person watches.
         environment={"DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_SANDBOXED": "1", **environment},

@@ -28,7 +28,7 @@ _COMMAND_KIND = "command"
 
 
 def permission_ask(ask: str, method: str, params: dict[str, Any], changed_files: tuple[str, ...] = ()) -> AskOpened:
-    """Return the ask for a permission request. `changed` names the files of a file change."""
+    """Return the ask for a permission request. `changed_files` names the files of a file change."""
     reason = str(params.get("reason") or params.get("message") or "")
     if method == COMMAND:
         title, actions = _describe_command(params)

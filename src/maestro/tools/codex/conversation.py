@@ -305,4 +305,4 @@ def _ignore_result(result: dict[str, Any]) -> None:
     pass
 
 
-TALK = CodexConversation
+CONVERSATION = CodexConversation

@@ -1,18 +1,15 @@
-"""The hook dialect of Codex, tested with 0.166.0. Codex silently skips hooks that the person has not reviewed."""
+"""The hook dialect of Codex. Codex silently skips hooks that the person has not reviewed."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-from maestro.tools.claude.hooks import encode_reply
 from maestro.tools.hook_dialect import (
+    HookDialect,
     HookEvent,
     HookMoment,
     HookPayload,
-    HookReply,
-    RecordContent,
     StartReason,
     describe_tool_call,
     tool_call_digest,
@@ -34,10 +31,13 @@ _NOT_FINAL = frozenset({"clear", "resume"})
 _END_SECONDS = 3  # Codex waits no longer for SessionEnd, and rejects a larger value
 
 
-class CodexHooks:
+class CodexHooks(HookDialect):
+    """Codex takes the replies in the shared format."""
+
     tool = "codex"
     events: Mapping[str, int] = dict.fromkeys(_MOMENTS, 10) | {"SessionEnd": _END_SECONDS}
     permission_event = "PermissionRequest"
+    events_of_protocol = frozenset({"PermissionRequest", "SessionEnd"})
 
     def own_folder(self, environment: Mapping[str, str]) -> str:
         default = Path(environment.get("HOME") or "~").expanduser() / ".codex"
@@ -56,12 +56,9 @@ class CodexHooks:
             start_reason=_BEGINNINGS.get(payload.source, StartReason.NEW),
             summary=describe_tool_call(payload),
             details=tool_input_text(payload) if moment is HookMoment.ASKS else "",
-            call_digest=tool_call_digest(payload) if moment is HookMoment.ASKS else "",
+            call_digest=tool_call_digest(payload) if moment in (HookMoment.ASKS, HookMoment.AFTER_TOOL) else "",
             is_final=payload.reason not in _NOT_FINAL,
         )
 
-    def read_record(self, piece: bytes) -> RecordContent:
-        return RecordContent()
 
-    def encode_reply(self, event: str, reply: HookReply) -> dict[str, Any] | None:
-        return encode_reply(event, reply)
+DIALECT = CodexHooks()

@@ -226,4 +226,4 @@ def _content_text(update: dict[str, Any]) -> str:
     return "\n".join(str(part.get("text") or part.get("path") or "") for part in parts if isinstance(part, dict))
 
 
-TALK = GeminiConversation
+CONVERSATION = GeminiConversation

@@ -1,4 +1,4 @@
-"""The hook dialect of Gemini CLI, tested with 0.61.0.
+"""The hook dialect of Gemini CLI.
 
 Gemini has no hook for permissions: if it runs without dialogs, the hook before each tool call decides. Gemini ignores
 Claude's format of a refusal (the tool would run), takes an empty answer for consent, and fires PreCompress before
@@ -9,11 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
+
+import msgspec
 
 from maestro.tools.gemini import records
 from maestro.tools.gemini.actions import tool_action, tool_scope
 from maestro.tools.hook_dialect import (
+    HookDialect,
     HookEvent,
     HookMoment,
     HookPayload,
@@ -45,10 +49,24 @@ _EMPTY_ANSWERS = ("", "[no response text]")  # the model could not be called, or
 _UNANSWERED = "The model gave no answer."
 
 
-class GeminiHooks:
+class GeminiPayload(HookPayload, frozen=True):
+    """The payload of Gemini's hooks."""
+
+    prompt_response: str | None = None
+    mcp_context: dict[str, Any] | None = None  # the MCP server of a tool
+    details: msgspec.Raw = msgspec.Raw(b"")  # the details of a notification
+
+
+class GeminiHooks(HookDialect):
+    """Gemini counts timeouts in milliseconds, and names its hooks."""
+
     tool = "gemini"
+    payload_type = GeminiPayload
     events: Mapping[str, int] = dict.fromkeys(_MOMENTS, 10)
     permission_event = "BeforeTool"
+    gates_tool_calls = True
+    timeout_units_per_second = 1_000
+    hook_fields: Mapping[str, str] = MappingProxyType({"name": "maestro"})
 
     def own_folder(self, environment: Mapping[str, str]) -> str:
         home = environment.get("GEMINI_CLI_HOME") or environment.get("HOME") or "~"
@@ -56,7 +74,7 @@ class GeminiHooks:
 
     def read_event(self, event: str, payload: HookPayload) -> HookEvent | None:
         moment = _MOMENTS.get(event)
-        if moment is None:
+        if moment is None or not isinstance(payload, GeminiPayload):
             return None
         if moment is HookMoment.MODEL and payload.trigger == "manual":
             moment = HookMoment.COMPACTS
@@ -74,7 +92,7 @@ class GeminiHooks:
             if moment is HookMoment.WAITS
             else describe_tool_call(payload),
             details=tool_input_text(payload) if is_gate else "",
-            call_digest=tool_call_digest(payload) if is_gate else "",
+            call_digest=tool_call_digest(payload) if is_gate or moment is HookMoment.AFTER_TOOL else "",
             is_gate=is_gate,
             action=tool_action(payload.tool_name, tool_input(payload)) if is_gate else "",
             scope=tool_scope(payload.tool_name, str((payload.mcp_context or {}).get("server_name", ""))),
@@ -98,3 +116,6 @@ class GeminiHooks:
             case ReplyKind.GO_ON:
                 return {"decision": "block", "reason": reply.text}
         return None
+
+
+DIALECT = GeminiHooks()

@@ -1,4 +1,4 @@
-"""The tool Gemini CLI: its launch. Session settings go over Gemini's protocol, or into a home folder of the session.
+"""The launch of Gemini CLI. Session settings go over Gemini's protocol, or into a home folder of the session.
 The home folder links to the user's files and has its own settings. The user's login, MCP servers and GEMINI.md apply
 as without Maestro.
 
@@ -12,13 +12,13 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from maestro.domain.conversations import DriverKind, StateReporter
-from maestro.domain.manifests import AgentReach
+from maestro.domain.conversations import DriverKind
 from maestro.domain.members import Permission
-from maestro.tools import hook_settings, levels
-from maestro.tools.base import Abilities, Launch, LaunchRequest
+from maestro.tools import hook_settings
+from maestro.tools.base import Launch, LaunchRequest
 from maestro.tools.gemini import home
-from maestro.tools.gemini.waiting import GeminiModelWait, pipe_path
+from maestro.tools.gemini.hooks import DIALECT
+from maestro.tools.gemini.waiting import MODEL_WAIT, pipe_path
 
 _MCP_VARIABLES = ("MAESTRO_TOKEN", "MAESTRO_SESSION_ID", "MAESTRO_SOCKET", "MAESTRO_SERVER_URL", "PATH")
 _HOME, _PROMPT_FOLDER = "gemini-home", "gemini-prompt"
@@ -26,88 +26,61 @@ _ARGUMENT_BYTES_MAX = 100_000  # of one argument; the operating system takes lit
 _ESCAPE = "\x1b"
 
 
-class GeminiTool:
-    """Gemini CLI: `gemini --acp` with one session; or `gemini` in a terminal, whose model waits for mail itself."""
+def prepare_launch(start: LaunchRequest, environment: Mapping[str, str]) -> Launch:
+    """Return the launch of `gemini --acp` with one session; or of `gemini` in a terminal, whose model waits for mail
+    itself."""
+    # A person who starts an agent in a folder trusts the folder. Gemini would ask about trust in a terminal that
+    # no person watches.
+    environment = {**environment, "GEMINI_CLI_TRUST_WORKSPACE": "true"}
+    if start.driver is DriverKind.TERMINAL:
+        return _launch_in_terminal(start, environment)
+    return _launch_with_protocol(start, environment)
 
-    name = "gemini"
-    aliases: tuple[str, ...] = ("gemini-cli",)
-    model_wait = GeminiModelWait()
-    abilities = Abilities(
-        prompt_while_busy=False,
-        wakes_when_idle=True,
-        asks_permission=True,
-        tells_usage=True,
-        resumes=True,
-        takes_skills=False,
-        confirms_prompts=True,
-        exit_means_done=False,
-        reach=AgentReach.COMMANDS,
-        drivers={DriverKind.PROTOCOL: StateReporter.RUNNER, DriverKind.TERMINAL: StateReporter.HOOKS},
-        deaf_at_work=(DriverKind.PROTOCOL,),  # with the protocol, Gemini's tool hooks do not fire
+
+def _launch_with_protocol(start: LaunchRequest, environment: dict[str, str]) -> Launch:
+    (mode,) = start.levels.permissions[start.permission]
+    model = start.levels.model_for(start.model)
+    variables = [{"name": name, "value": environment[name]} for name in _MCP_VARIABLES if environment.get(name)]
+    server = {"name": "maestro", "command": start.mcp_command[0], "args": start.mcp_command[1:], "env": variables}
+    arguments = [start.levels.program, "--acp", *(["-m", model] if model else []), *start.arguments]
+    return Launch(
+        arguments=arguments,
+        environment=environment,
+        terminal=False,
+        conversation=DIALECT.tool,
+        wait_seconds=_seconds_until_resumable(start.resumes, environment) if start.resumes else 0.0,
+        opening={
+            "prompt": start.task_prompt if start.resumes else f"{start.system_prompt}\n\n{start.task_prompt}",
+            "directory": start.directory,
+            "resumes": start.resumes,
+            "settings": {"mcpServers": [server], "mode": mode},
+            "allow": ["*"] if start.permission is Permission.FULL else [*start.allow, *MAESTRO_PATTERNS],
+            "rest": start.rest,
+        },
     )
 
-    def prepare_launch(self, start: LaunchRequest, environment: Mapping[str, str]) -> Launch:
-        chosen = levels.read_levels(self.name, start.home)
-        # A person who starts an agent in a folder trusts the folder. Gemini would ask about trust in a terminal that
-        # no person watches.
-        environment = {**environment, "GEMINI_CLI_TRUST_WORKSPACE": "true"}
-        if start.driver is DriverKind.TERMINAL:
-            return self._launch_in_terminal(start, chosen, environment)
-        return self._launch_with_protocol(start, chosen, environment)
 
-    def _launch_with_protocol(
-        self, start: LaunchRequest, chosen: levels.ToolLevels, environment: dict[str, str]
-    ) -> Launch:
-        (mode,) = chosen.permissions[start.permission]
-        model = chosen.model_for(start.model)
-        variables = [{"name": name, "value": environment[name]} for name in _MCP_VARIABLES if environment.get(name)]
-        server = {"name": "maestro", "command": start.mcp_command[0], "args": start.mcp_command[1:], "env": variables}
-        arguments = [chosen.program, "--acp", *(["-m", model] if model else []), *start.arguments]
-        return Launch(
-            arguments=arguments,
-            environment=environment,
-            terminal=False,
-            conversation=self.name,
-            wait_seconds=_seconds_until_resumable(start.resumes, environment) if start.resumes else 0.0,
-            opening={
-                "prompt": start.task_prompt if start.resumes else f"{start.system_prompt}\n\n{start.task_prompt}",
-                "directory": start.directory,
-                "resumes": start.resumes,
-                "settings": {"mcpServers": [server], "mode": mode},
-                "allow": ["*"] if start.permission is Permission.FULL else [*start.allow, *MAESTRO_PATTERNS],
-                "rest": start.rest,
-            },
-        )
-
-    def _launch_in_terminal(
-        self, start: LaunchRequest, chosen: levels.ToolLevels, environment: dict[str, str]
-    ) -> Launch:
-        folder, own = Path(start.folder), home.find_user_folder(environment)
-        # Gemini has no hook for permission requests, and keys meant for another purpose could answer a dialog.
-        # So Gemini runs without dialogs, and Maestro's hook before each tool call decides.
-        is_full = start.permission is Permission.FULL
-        has_no_dialogs = home.may_run_without_dialogs(own, start.directory, environment)
-        hooks = hook_settings.hooks_in_terminal(self.name, start.hook_command, gates=not is_full)
-        home.create_home(folder / _HOME, own, home.merge_settings(own, hooks, start.mcp_command))
-        environment = {**environment, "GEMINI_CLI_HOME": str(folder / _HOME)}
-        model = chosen.model_for(start.model)
-        arguments = [chosen.program, "--approval-mode", "yolo" if has_no_dialogs else "default"]
-        arguments += ["-m", model] if model else []
-        arguments += ["--resume", start.resumes] if start.resumes else []
-        arguments += [*start.arguments, *_prompt_arguments(start, self.model_wait.instructions(start.folder), folder)]
-        return Launch(
-            arguments=arguments,
-            environment=environment,
-            wait_seconds=_seconds_until_resumable(start.resumes, environment) if start.resumes else 0.0,
-            inbox={"kind": "pipe", "path": pipe_path(start.folder)},
-            interrupt=_ESCAPE,
-        )
-
-    def typed_prompt(self, text: str) -> bytes | None:
-        return None
-
-    def reach_with(self, permission: Permission) -> AgentReach:
-        return self.abilities.reach
+def _launch_in_terminal(start: LaunchRequest, environment: dict[str, str]) -> Launch:
+    folder, own = Path(start.folder), home.find_user_folder(environment)
+    # Gemini has no hook for permission requests, and keys meant for another purpose could answer a dialog.
+    # So Gemini runs without dialogs, and Maestro's hook before each tool call decides.
+    is_full = start.permission is Permission.FULL
+    has_no_dialogs = home.may_run_without_dialogs(own, start.directory, environment)
+    hooks = hook_settings.hooks_in_terminal(DIALECT, start.hook_command, gates=not is_full)
+    home.create_home(folder / _HOME, own, home.merge_settings(own, hooks, start.mcp_command))
+    environment = {**environment, "GEMINI_CLI_HOME": str(folder / _HOME)}
+    model = start.levels.model_for(start.model)
+    arguments = [start.levels.program, "--approval-mode", "yolo" if has_no_dialogs else "default"]
+    arguments += ["-m", model] if model else []
+    arguments += ["--resume", start.resumes] if start.resumes else []
+    arguments += [*start.arguments, *_prompt_arguments(start, MODEL_WAIT.instructions(start.folder), folder)]
+    return Launch(
+        arguments=arguments,
+        environment=environment,
+        wait_seconds=_seconds_until_resumable(start.resumes, environment) if start.resumes else 0.0,
+        inbox={"kind": "pipe", "path": pipe_path(start.folder)},
+        interrupt=_ESCAPE,
+    )
 
 
 def _prompt_arguments(start: LaunchRequest, waiting: str, folder: Path) -> list[str]:

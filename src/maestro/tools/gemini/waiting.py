@@ -53,3 +53,6 @@ class GeminiModelWait:
 
 def _tool_call(command: str) -> str:
     return f"run_shell_command with command `{command}` and is_background true"
+
+
+MODEL_WAIT = GeminiModelWait()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from maestro.domain.tasks import Priority
+from maestro.domain.priorities import Priority
 from maestro.trackers.base import NewIssue
 
 PROGRAM = "bd"

@@ -48,7 +48,9 @@ class BeadsProgram:
             ) from error  # such as a text with a null byte
         try:
             async with asyncio.timeout(self._seconds_max):
-                out, err = await asyncio.gather(_read_output(process.stdout), _read_output(process.stderr))
+                out, err = await asyncio.gather(
+                    _read_output(process.stdout, process), _read_output(process.stderr, process)
+                )
                 code = await process.wait()
         except TimeoutError:
             raise TrackerUnreachable(
@@ -60,11 +62,18 @@ class BeadsProgram:
         return BeadsOutput(code, out.decode(errors="replace"), err.decode(errors="replace"))
 
 
-async def _read_output(stream: asyncio.StreamReader | None) -> bytes:
+async def _read_output(stream: asyncio.StreamReader | None, process: asyncio.subprocess.Process) -> bytes:
+    """Return the output. Kill a program that prints too much; reading to the end closes the pipe."""
     assert stream is not None
     kept = bytearray()
+    is_too_long = False
     while data := await stream.read(64 * 1024):
-        kept += data
-        if len(kept) > limits.tracker_output_bytes_max:
-            raise TrackerUnreachable(f"bd printed more than {limits.tracker_output_bytes_max // 1024**2} MiB.")
+        if not is_too_long:
+            kept += data
+        if not is_too_long and len(kept) > limits.tracker_output_bytes_max:
+            is_too_long = True
+            kept.clear()
+            subprocesses.signal_group(process)
+    if is_too_long:
+        raise TrackerUnreachable(f"bd printed more than {limits.tracker_output_bytes_max // 1024**2} MiB.")
     return bytes(kept)

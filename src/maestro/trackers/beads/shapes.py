@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from maestro.domain.tasks import Priority
+from maestro.domain.priorities import Priority
 from maestro.domain.trackers import IssueStanding, IssueState
 from maestro.trackers.base import IssueWithComments, TrackerComment, TrackerIssue, TrackerUnreachable
 
@@ -135,7 +135,7 @@ def _decode_issues(printed: BeadsOutput) -> list[_Issue]:
 
 
 def _decode_output(printed: BeadsOutput) -> Any:
-    """Return the printed JSON without its envelope; None for empty output."""
+    """Return the printed JSON without its envelope; None for empty output and for a printed error."""
     if not printed.out.strip():
         return None
     try:

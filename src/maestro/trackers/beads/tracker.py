@@ -141,11 +141,11 @@ class BeadsTracker:
                 raise TrackerUnreachable(shapes.error_text(printed))
         return [await self._with_comments(issue) if issue.issue.ref in incomplete else issue for issue in issues]
 
-    async def _with_comments(self, looked: IssueWithComments) -> IssueWithComments:
+    async def _with_comments(self, shown: IssueWithComments) -> IssueWithComments:
         comments: list[TrackerComment] = shapes.decode_comments(
-            await self._run_or_fail(commands.comments_command(looked.issue.ref))
+            await self._run_or_fail(commands.comments_command(shown.issue.ref))
         )
-        return msgspec.structs.replace(looked, comments=comments)
+        return msgspec.structs.replace(shown, comments=comments)
 
 
 def _is_missing(printed: BeadsOutput) -> bool:

@@ -1,4 +1,4 @@
-"""What agents ask of people: opened, answered, withdrawn; and what the asker counts as meanwhile."""
+"""Asks of agents to the person: opened, answered, withdrawn, listed and awaited."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def listed(world: World, by: Any = None, **fields: Any) -> list[str]:
     return [one.title for one in page.asks]
 
 
-async def test_whoever_asks_needs_input_until_it_is_answered(world: World) -> None:
+async def test_a_session_needs_input_until_its_ask_is_answered(world: World) -> None:
     boss = await world.boss("boss")
     worker = await world.join("w", under=boss)
     made = await ask(world, worker, message="8080 is taken.", choice=["8081", "8082"])
@@ -56,7 +56,7 @@ async def test_whoever_asks_needs_input_until_it_is_answered(world: World) -> No
     assert kinds == ["ask.opened", "ask.answered"]
 
 
-async def test_the_last_answer_ends_the_waiting(world: World) -> None:
+async def test_the_last_answer_ends_the_need_for_input(world: World) -> None:
     worker = await world.join("w")
     one, two = await ask(world, worker), await ask(world, worker, "And the host?")
     await answer(world, one, "8081")
@@ -65,7 +65,7 @@ async def test_the_last_answer_ends_the_waiting(world: World) -> None:
     assert await status(world, worker) == "working"
 
 
-async def test_a_permission_is_given_or_refused_and_nothing_between(world: World) -> None:
+async def test_a_permission_ask_is_answered_with_allow_or_deny_only(world: World) -> None:
     worker = await world.join("w")
     made = await ask(world, worker, "Run rm?", kind=AskKind.PERMISSION)
     assert made.choices == ["allow", "deny"]
@@ -74,7 +74,7 @@ async def test_a_permission_is_given_or_refused_and_nothing_between(world: World
     assert (await answer(world, made, "DENY")).answer == "deny"
 
 
-async def test_a_closed_request_stays_closed(world: World) -> None:
+async def test_a_closed_ask_stays_closed(world: World) -> None:
     worker = await world.join("w")
     made = await ask(world, worker)
     await answer(world, made, "8081")
@@ -86,7 +86,7 @@ async def test_a_closed_request_stays_closed(world: World) -> None:
     assert len(await world.unread(worker)) == 1
 
 
-async def test_a_query_to_the_person_is_a_request(world: World) -> None:
+async def test_a_query_to_the_person_opens_an_ask(world: World) -> None:
     worker = await world.join("w")
     await world.task(held_by=worker)
     sent = await world.send(
@@ -101,7 +101,7 @@ async def test_a_query_to_the_person_is_a_request(world: World) -> None:
     assert (mail.thread_id, mail.parent_id, mail.body, mail.task) == (sent.id, sent.id, "8081", "vc#1")
 
 
-async def test_the_persons_reply_to_that_query_is_its_answer(world: World) -> None:
+async def test_the_persons_reply_to_a_query_answers_the_ask(world: World) -> None:
     worker = await world.join("w")
     sent = await world.send(worker, "human", subject="Port?", type=MessageType.QUERY)
     await world.reply(None, sent, "Take 8081.")
@@ -111,7 +111,7 @@ async def test_the_persons_reply_to_that_query_is_its_answer(world: World) -> No
     assert [(one.status, one.answer) for one in closed] == [("answered", "Take 8081.")]
 
 
-async def test_of_a_long_query_the_beginning_stands_in_the_request(world: World) -> None:
+async def test_the_ask_of_a_long_query_holds_its_beginning(world: World) -> None:
     worker = await world.join("w")
     long = "x" * (limits.inbox_body_chars_max + 1)
     await world.send(worker, "human", subject="Port?", message=long, type=MessageType.QUERY)
@@ -119,7 +119,7 @@ async def test_of_a_long_query_the_beginning_stands_in_the_request(world: World)
     assert made.text == long[:-1]
 
 
-async def test_mail_that_is_no_query_or_not_for_the_person_asks_nothing(world: World) -> None:
+async def test_other_mail_opens_no_ask(world: World) -> None:
     boss = await world.boss("boss")
     worker = await world.join("w", under=boss)
     await world.send(worker, "human", type=MessageType.STATUS_UPDATE)
@@ -128,7 +128,7 @@ async def test_mail_that_is_no_query_or_not_for_the_person_asks_nothing(world: W
     assert await listed(world) == [] and await status(world, worker) == "working"
 
 
-async def test_a_query_for_a_coordinator_that_is_gone_reaches_the_person_as_a_request(world: World) -> None:
+async def test_a_query_to_an_ended_coordinator_opens_an_ask_to_the_person(world: World) -> None:
     boss = await world.boss("boss")
     worker = await world.join("w", under=boss)
     await world.end(boss)
@@ -136,7 +136,7 @@ async def test_a_query_for_a_coordinator_that_is_gone_reaches_the_person_as_a_re
     assert await listed(world) == ["Port?"]
 
 
-async def test_an_end_withdraws_what_nobody_waits_for_any_more(world: World) -> None:
+async def test_the_end_of_a_session_withdraws_its_asks(world: World) -> None:
     worker, other = await world.join("w"), await world.join("x")
     mine, theirs = await ask(world, worker), await ask(world, other, "Theirs")
     await world.end(worker)
@@ -148,7 +148,7 @@ async def test_an_end_withdraws_what_nobody_waits_for_any_more(world: World) -> 
     assert theirs.status is AskStatus.OPEN
 
 
-async def test_whoever_asked_takes_it_back_and_the_person_puts_it_aside(world: World) -> None:
+async def test_the_asker_and_the_person_may_withdraw_an_ask(world: World) -> None:
     worker, other = await world.join("w"), await world.join("x")
     one, two = await ask(world, worker), await ask(world, worker)
     with pytest.raises(errors.NotPermitted):
@@ -159,7 +159,7 @@ async def test_whoever_asked_takes_it_back_and_the_person_puts_it_aside(world: W
     assert await status(world, worker) == "working"
 
 
-async def test_the_person_sees_all_projects_and_a_session_its_own(world: World) -> None:
+async def test_the_person_lists_asks_of_all_projects_and_a_session_of_its_own(world: World) -> None:
     here, there = await world.join("w"), await world.join("s", project=OTHER)
     mine = await ask(world, here, "Here?")
     world.clock.advance(1)
@@ -172,7 +172,7 @@ async def test_the_person_sees_all_projects_and_a_session_its_own(world: World) 
     assert await listed(world, all=True, project="vc") == ["Here?"] and await listed(world, here) == []
 
 
-async def test_lists_go_on_past_what_was_answered(world: World) -> None:
+async def test_pages_of_asks_continue_after_answered_asks(world: World) -> None:
     worker = await world.join("w")
     for number in range(4):
         world.clock.advance(1)
@@ -195,7 +195,7 @@ def wait(world: World, caller: Any, made: Ask, timeout: int = 60_000) -> asyncio
     return asyncio.create_task(waits.wait_for_answer(caller, ops.WaitAsk(id=made.id, timeout=timeout)))
 
 
-async def test_an_agent_can_wait_for_its_answer(world: World) -> None:
+async def test_an_agent_waits_for_the_answer(world: World) -> None:
     worker = await world.join("w")
     made = await ask(world, worker)
     waits = wait(world, worker, made)
@@ -205,10 +205,10 @@ async def test_an_agent_can_wait_for_its_answer(world: World) -> None:
     assert (await wait(world, worker, made)).answer == "8081"  # one that is answered already, at once
     with pytest.raises(errors.TimedOut) as refused:
         await wait(world, worker, await ask(world, worker), timeout=10)
-    assert "maestro ask wait req_" in refused.value.hint
+    assert "maestro ask wait ask_" in refused.value.hint
 
 
-async def test_asking_may_wait_at_once(world: World) -> None:
+async def test_the_creation_of_an_ask_can_wait_for_the_answer(world: World) -> None:
     worker = await world.join("w")
     waits = AskWaits(world.store, world.hub, world.presence)
     request = ops.CreateAsk(title="Port?", wait=True)
@@ -219,6 +219,6 @@ async def test_asking_may_wait_at_once(world: World) -> None:
     assert await waits.wait_if_requested(worker, ops.CreateAsk(title="Port?"), made) is made
 
 
-async def test_only_sessions_ask(world: World) -> None:
+async def test_only_sessions_open_asks(world: World) -> None:
     with pytest.raises(errors.NotFound):
         await ask(world, None)

@@ -1,4 +1,4 @@
-"""The person is told of each request once, wherever they asked to be told."""
+"""The person is notified of each ask once, by desktop and webhook."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ async def run(world: World, job: NotificationJob) -> None:
         pass
 
 
-async def test_each_request_is_told_once(world: World, webhook: Webhook) -> None:
+async def test_each_ask_is_notified_once(world: World, webhook: Webhook) -> None:
     worker = await world.join("w")
     job = NotificationJob(world.store, desktop=False, webhook=webhook.url)
     assert await job.run_once() is None
@@ -78,7 +78,7 @@ async def test_each_request_is_told_once(world: World, webhook: Webhook) -> None
     assert [said["ask"]["id"] for _, _, said in webhook.told] == [first.id, second.id]
 
 
-async def test_each_change_is_told_once(world: World, webhook: Webhook) -> None:
+async def test_each_change_of_an_ask_is_notified_once(world: World, webhook: Webhook) -> None:
     worker = await world.join("w")
     job = NotificationJob(world.store, desktop=False, webhook=webhook.url)
     first, second = await ask(world, worker, "Drop it?"), await ask(world, worker, "And this?")
@@ -95,7 +95,7 @@ async def test_each_change_is_told_once(world: World, webhook: Webhook) -> None:
     ]
 
 
-async def test_the_desktop_shows_what_is_open_and_what_no_longer_is(
+async def test_the_desktop_shows_opened_and_closed_asks(
     world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A program in the place of the desktop's own that writes down how it was called."""
@@ -119,7 +119,7 @@ async def test_the_desktop_shows_what_is_open_and_what_no_longer_is(
     ]
 
 
-async def test_what_was_answered_meanwhile_is_not_told(world: World, webhook: Webhook) -> None:
+async def test_an_ask_that_was_answered_meanwhile_is_not_notified(world: World, webhook: Webhook) -> None:
     worker = await world.join("w")
     made = await ask(world, worker, "Drop it?")
     await world.do(asks.answer_ask, ops.AnswerAsk(id=made.id, answer="no"))
@@ -127,7 +127,7 @@ async def test_what_was_answered_meanwhile_is_not_told(world: World, webhook: We
     assert webhook.told == []
 
 
-async def test_a_webhook_that_fails_is_not_asked_again(
+async def test_a_failed_webhook_is_not_called_again(
     world: World, webhook: Webhook, caplog: pytest.LogCaptureFixture
 ) -> None:
     webhook.answer = 500
@@ -139,9 +139,7 @@ async def test_a_webhook_that_fails_is_not_asked_again(
     assert len(webhook.told) == 1 and made.id in caplog.text
 
 
-async def test_an_address_that_nobody_answers_at_stops_nothing(
-    world: World, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_an_unreachable_webhook_does_not_stop_the_job(world: World, caplog: pytest.LogCaptureFixture) -> None:
     worker = await world.join("w")
     for title in ("one", "two"):
         await ask(world, worker, title)
@@ -152,7 +150,7 @@ async def test_an_address_that_nobody_answers_at_stops_nothing(
     assert await world.store.read(lambda tx: tx.asks.list_unnotified(limit=9)) == []
 
 
-async def test_without_a_way_there_is_nothing_to_do_but_to_remember(world: World) -> None:
+async def test_without_a_channel_asks_are_only_marked_as_notified(world: World) -> None:
     worker = await world.join("w")
     await ask(world, worker, "Drop it?")
     await run(world, NotificationJob(world.store, desktop=False, webhook=""))

@@ -1,8 +1,9 @@
-"""Sessions whose programs speak a protocol, and a runner that says what a test wants said."""
+"""Sessions whose programs speak a protocol or fire hooks, and a runner that answers as a test sets."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -33,10 +34,10 @@ World = Any
 
 
 class Runner:
-    """In the place of all runners: remembers what it was asked, and answers as it is set."""
+    """Stands for all runners: records requests, and answers as a test sets."""
 
     def __init__(self) -> None:
-        self.asked: list[dict[str, Any]] = []
+        self.requests: list[dict[str, Any]] = []
         self.state = "said"
         self.is_away = False
         self.listens = True
@@ -45,119 +46,124 @@ class Runner:
     async def send_request(self, session_id: str, **request: Any) -> dict[str, Any]:
         if self.is_away:
             raise errors.Conflict("The runner of session ses_1 does not answer.")
-        self.asked.append(request)
+        self.requests.append(request)
         if request["do"] == "state":
             return {"ok": True, "listens": self.listens}
         return {"ok": True, "state": self.state, "why": "" if self.state in ("said", "busy") else "it waits"}
 
     def session_folder(self, session_id: str) -> Path:
-        return Path("/home/dana/runs") / session_id
+        return Path("/home/dana/sessions") / session_id
 
     def prompts(self) -> list[dict[str, Any]]:
-        return [one for one in self.asked if one["do"] == "prompt"]
+        return [request for request in self.requests if request["do"] == "prompt"]
 
 
-class Talking:
-    """One such session, and everything that is done about it."""
+class ProgramSession:
+    """A session whose program speaks a protocol, with the jobs that serve the session."""
 
     def __init__(self, world: World, caller: Caller, tool: str = "claude") -> None:
         self.world, self.caller, self.tool = world, caller, tool
         self.runner = Runner()
-        saying = Pusher(world.store, self.runner)  # type: ignore[arg-type]
-        came_in = lambda session_id: self.on_come_in(session_id)  # noqa: E731
-        self.waking = PushJob(world.store, self.runner, saying, clock=world.clock, on_push_received=came_in)  # type: ignore[arg-type]
-        self.answering = AnswerDeliveryJob(world.store, self.runner, clock=world.clock)  # type: ignore[arg-type]
-        self.on_come_in: Callable[[str], None] = lambda session_id: None
-        self._told = 0
+        pusher = Pusher(world.store, self.runner)  # type: ignore[arg-type]
+        on_push_received = lambda session_id: self.on_push_received(session_id)  # noqa: E731
+        self.push_job = PushJob(
+            world.store, self.runner, pusher, clock=world.clock, on_push_received=on_push_received
+        )  # type: ignore[arg-type]
+        self.answer_job = AnswerDeliveryJob(world.store, self.runner, clock=world.clock)  # type: ignore[arg-type]
+        self.on_push_received: Callable[[str], None] = lambda session_id: None
+        self._event_number = 0
 
-    async def tell(self, kind: str, **facts: Any) -> None:
-        """What its runner reports, under the next number."""
-        self._told += 1
-        await self.again(kind, n=self._told, **facts)
+    async def report_event(self, kind: str, **facts: Any) -> None:
+        """Report an event of the runner under the next number."""
+        self._event_number += 1
+        await self.report_again(kind, n=self._event_number, **facts)
 
-    async def again(self, kind: str, **facts: Any) -> None:
-        import json
-
+    async def report_again(self, kind: str, **facts: Any) -> None:
         self.world.clock.advance(0.01)
         report = ops.RunnerReport(report=json.dumps({"kind": kind, "epoch": 1, **facts}))
         reports = runner_reports.RunnerReports(lambda session_id, epoch: "")  # its runner was never attested
         await self.world.do(reports.accept_report, report, by=self.caller)
 
-    async def idle(self) -> None:
-        await self.tell("turn_started")
-        await self.tell("taken_in", prompt="start")
-        await self.tell("turn_ended")
+    async def become_idle(self) -> None:
+        await self.report_event("turn_started")
+        await self.report_event("taken_in", prompt="start")
+        await self.report_event("turn_ended")
 
     @property
     async def status(self) -> str:
         return str((await self.world.session(self.caller)).status)
 
-    async def talk(self) -> Any:
+    async def conversation(self) -> Any:
         return await self.world.store.read(lambda tx: tx.conversations.get(self.caller.name))
 
 
-class Terminal:
-    """One in a terminal, whose program fires hooks."""
+class TerminalSession:
+    """A session in a terminal, whose program fires hooks."""
 
-    def __init__(self, talking: Talking) -> None:
-        self.talking, self.world, self.caller = talking, talking.world, talking.caller
+    def __init__(self, program: ProgramSession) -> None:
+        self.program, self.world, self.caller = program, program.world, program.caller
         self.restart()
 
     def restart(self) -> None:
-        """The server starts anew."""
-        self.desk = HookHandler(
-            self.world.store, PermissionHolds(self.world.store, self.world.hub), SelfWaits(self.talking.runner)
+        """Start another server: the state in memory is lost."""
+        self.handler = HookHandler(
+            self.world.store, PermissionHolds(self.world.store, self.world.hub), SelfWaits(self.program.runner)
         )
-        self.talking.on_come_in = self.desk.handle_confirmed_push
+        self.program.on_push_received = self.handler.handle_confirmed_push
 
     async def fire(self, moment: HookMoment, **fields: Any) -> HookReply:
         self.world.clock.advance(0.01)
-        happening = HookEvent(tool=self.talking.tool, event="x", moment=moment, reports_model_calls=True, **fields)
-        reply = await self.desk.answer_hook(self.caller, happening)
-        await self.desk.settle_reply(self.caller, reply, is_delivered=True)
+        event = HookEvent(tool=self.program.tool, event="x", moment=moment, reports_model_calls=True, **fields)
+        reply = await self.handler.answer_hook(self.caller, event)
+        await self.handler.settle_reply(self.caller, reply, is_delivered=True)
         if moment is HookMoment.STOP and reply.kind is not ReplyKind.GO_ON:
-            self.desk.handle_turn_end(self.caller.name)  # as the server does after the commit
+            self.handler.handle_turn_end(self.caller.name)  # as the server does after the commit
         return reply
 
-    async def at_rest(self) -> None:
+    async def finish_first_turn(self) -> None:
         await self.fire(HookMoment.STARTS)
         await self.fire(HookMoment.PROMPT, prompt="Begin.", conversation="c1")
         await self.fire(HookMoment.STOP)
 
     async def turn(self) -> TurnState:
-        talk = await self.talking.talk()
-        found: TurnState = talk.turn
+        conversation = await self.program.conversation()
+        found: TurnState = conversation.turn
         return found
 
-    async def wake(self) -> list[dict[str, Any]]:
-        await self.talking.waking.run_once()
-        pushed: list[dict[str, Any]] = self.talking.runner.prompts()
+    async def push_mail(self) -> list[dict[str, Any]]:
+        await self.program.push_job.run_once()
+        pushed: list[dict[str, Any]] = self.program.runner.prompts()
         return pushed
 
     async def prompt(self, text: str) -> Any:
         request = ops.PromptSession(id=self.caller.name, text=text)
         sent = await self.world.do(control.send_prompt, request)
-        waking = self.talking.waking
+        push_job = self.program.push_job
         through = ProgramControl(
-            self.world.store, self.world.hub, None, None, _NoWaits(), waking._saying, push_mail=waking.push_to_session  # type: ignore[arg-type]
+            self.world.store, self.world.hub, None, None, _NoWaits(), push_job._pusher, push_mail=push_job.push_to_session  # type: ignore[arg-type]
         )  # fmt: skip
         return sent, await through.push_prompt(self.world.dana, request, sent)
 
-    async def state(self, sent: Any) -> str:
+    async def delivery_state(self, sent: Any) -> str:
         return str((await self.world.states(sent))[self.caller.name])
 
     async def call(self, action: str, touch: ToolScope = ToolScope.ANYTHING) -> HookReply:
-        """What becomes of a tool call that it is about to make."""
+        """Return the reply to the hook before a tool call."""
         return await self.fire(HookMoment.BEFORE_TOOL, is_gate=True, action=action, summary=action, scope=touch)
 
-    async def asked(self) -> Ask:
-        for _ in range(1_000):
-            found = await self.world.store.read(lambda tx: tx.asks.open_of_session(self.caller.name, limit=9))
-            if found:
-                (ask,) = found
-                return ask
-            await asyncio.sleep(0.001)
-        raise AssertionError("nothing was asked")
+    async def open_asks(self, count: int) -> list[Ask]:
+        """Wait until the session has `count` open asks, and return the asks."""
+        async with asyncio.timeout(20):
+            while True:
+                found = await self.world.store.read(lambda tx: tx.asks.open_of_session(self.caller.name, limit=9))
+                if len(found) == count:
+                    return list(found)
+                await asyncio.sleep(0.001)
+
+    async def next_ask(self) -> Ask:
+        """Wait until the session has one open ask, and return the ask."""
+        (ask,) = await self.open_asks(1)
+        return ask
 
 
 class _NoWaits:
@@ -169,38 +175,38 @@ class _NoWaits:
 
 
 @pytest.fixture
-async def talking(world: World) -> Talking:
+async def program(world: World) -> ProgramSession:
     boss = await world.boss("boss")
-    return Talking(world, await spoken_with(world, "w", under=boss))
+    return ProgramSession(world, await spoken_with(world, "w", under=boss))
 
 
 @pytest.fixture
-async def deaf(world: World) -> Talking:
-    """One whose program fires no hooks around its tools."""
+async def busy_program(world: World) -> ProgramSession:
+    """A session whose program fires no hooks around its tools."""
     boss = await world.boss("boss")
-    return Talking(world, await spoken_with(world, "w", tool="gemini", under=boss), "gemini")
+    return ProgramSession(world, await spoken_with(world, "w", tool="gemini", under=boss), "gemini")
 
 
 @pytest.fixture
-async def in_terminal(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Talking:
-    """One whose program's hooks tell how it stands."""
-    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path))  # where the tests put its records
+async def in_terminal(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ProgramSession:
+    """A session whose hooks report its state."""
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path))  # the tests put the records of the program there
     boss = await world.boss("boss")
-    return Talking(world, await spoken_with(world, "w", teller=StateReporter.HOOKS, under=boss))
+    return ProgramSession(world, await spoken_with(world, "w", teller=StateReporter.HOOKS, under=boss))
 
 
 @pytest.fixture
-async def waits_itself(world: World) -> Talking:
-    """One in a terminal whose model has to wait for mail, and whose program asks nobody."""
+async def self_waiting(world: World) -> ProgramSession:
+    """A session in a terminal whose model waits for mail itself, and whose program has no permission dialog."""
     boss = await world.boss("boss")
-    return Talking(
+    return ProgramSession(
         world, await spoken_with(world, "w", teller=StateReporter.HOOKS, tool="gemini", under=boss), "gemini"
     )
 
 
 @pytest.fixture
-def terminal(in_terminal: Talking) -> Terminal:
-    return Terminal(in_terminal)
+def terminal(in_terminal: ProgramSession) -> TerminalSession:
+    return TerminalSession(in_terminal)
 
 
 async def spoken_with(
@@ -212,7 +218,7 @@ async def spoken_with(
         spawn = Spawn(
             session_id=caller.name,
             tool=tool,
-            words=[],
+            arguments=[],
             model=None,
             permission=Permission.EDIT,
             strategy="simple",
@@ -229,7 +235,40 @@ async def spoken_with(
         )
         tx.spawns.insert(spawn, manifest=manifests.encode_manifest(make_manifest()))
         driver = DriverKind.PROTOCOL if teller is StateReporter.RUNNER else DriverKind.TERMINAL
-        tx.conversations.insert(caller.name, driver=driver, teller=teller, allow=["shell:make *"], rest=AskPolicy.ASK)
+        tx.conversations.insert(
+            caller.name, driver=driver, state_reporter=teller, allow=["shell:make *"], ask_policy=AskPolicy.ASK
+        )
 
     await world.store.write(write)
     return caller
+
+
+class ProtocolHooks:
+    """The hooks of an agent whose program also speaks a protocol."""
+
+    def __init__(self, program: ProgramSession) -> None:
+        self.program, world = program, program.world
+        self.handler = HookHandler(world.store, PermissionHolds(world.store, world.hub), SelfWaits(program.runner))
+
+    async def fire(self, moment: HookMoment, **fields: Any) -> HookReply:
+        event = HookEvent(tool="claude", event="x", moment=moment, reports_model_calls=True, **fields)
+        reply = await self.handler.answer_hook(self.program.caller, event)
+        await self.handler.settle_reply(self.program.caller, reply, is_delivered=True)
+        return reply
+
+    async def end_turn(self, **how: Any) -> None:
+        await self.program.report_event("turn_ended", **how)
+        self.handler.handle_turn_end(self.program.caller.name)
+
+    async def count_pushes(self) -> int:
+        await self.program.push_job.run_once()
+        return len(self.program.runner.prompts())
+
+    async def delivery_state(self, sent: Any) -> str:
+        return str((await self.program.world.states(sent))[self.program.caller.name])
+
+
+@pytest.fixture
+async def hooks(program: ProgramSession) -> ProtocolHooks:
+    await program.become_idle()
+    return ProtocolHooks(program)

@@ -1,4 +1,4 @@
-"""When hooks fired: known at once, stored every so often, and what went wrong with them."""
+"""The times of the last hook events, and the failures of hooks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ async def listed(world: World, firings: HookFirings) -> HookList:
     return found
 
 
-async def test_the_last_firing_is_known_and_the_stored_one_not_much_older(world: World) -> None:
+async def test_the_last_firing_is_known_at_once_and_stored_at_intervals(world: World) -> None:
     firings = HookFirings(world.store, world.clock)
     firings.record_firing("claude", "Stop")
     first = world.clock.now()
@@ -34,7 +34,7 @@ async def test_the_last_firing_is_known_and_the_stored_one_not_much_older(world:
     assert stored.fired_at == world.clock.now()
 
 
-async def test_what_went_wrong_stands_beside_it(world: World) -> None:
+async def test_the_failure_of_a_hook_is_stored_with_its_last_firing(world: World) -> None:
     firings = HookFirings(world.store, world.clock)
     firings.record_failure("gemini", "AfterTool", "x" * 1_000)
     firings.record_firing("gemini", "AfterTool")

@@ -1,4 +1,4 @@
-"""What follows from a moment in an agent's life, whatever its program calls it."""
+"""Replies to hook events and their consequences, for every tool."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 
 from maestro.core import errors, limits
 from maestro.domain.asks import AskStatus
+from maestro.domain.priorities import Priority
 from maestro.domain.sessions import SessionStatus, StatusSource
-from maestro.domain.tasks import Priority
 from maestro.operations import asks as ask_ops
 from maestro.services.asks import asks
 from maestro.services.hooks.handler import HookHandler
@@ -60,7 +60,7 @@ async def agent(world: World) -> Agent:
     return Agent(world, await world.join("claude"))
 
 
-async def test_a_hook_with_nothing_to_say_writes_nothing(agent: Agent) -> None:
+async def test_a_hook_event_without_consequences_writes_nothing(agent: Agent) -> None:
     await agent.fires(HookMoment.PROMPT)
     before = await agent.world.log()
     for moment in (HookMoment.BEFORE_TOOL, HookMoment.AFTER_TOOL, HookMoment.MODEL, HookMoment.PROMPT):
@@ -68,7 +68,7 @@ async def test_a_hook_with_nothing_to_say_writes_nothing(agent: Agent) -> None:
     assert await agent.world.log() == before
 
 
-async def test_who_is_no_session_has_no_hooks(agent: Agent) -> None:
+async def test_hooks_of_a_caller_without_a_session_are_refused(agent: Agent) -> None:
     with pytest.raises(errors.NotPermitted):
         await agent.desk.answer_hook(agent.world.dana, HookEvent(tool="claude", event="x", moment=HookMoment.STOP))
 
@@ -89,13 +89,13 @@ async def test_the_status_follows_the_hooks(agent: Agent) -> None:
     assert await agent.status() == (SessionStatus.IDLE, StatusSource.HOOK)
 
 
-async def test_what_is_asked_for_is_told(agent: Agent) -> None:
+async def test_the_status_detail_names_the_requested_call(agent: Agent) -> None:
     await agent.fires(HookMoment.ASKS, summary="Bash: touch a1")
     signals = await agent.world.store.read(lambda tx: tx.sessions.signals_of(agent.caller.name))
     assert ("Bash: touch a1", None) in [(signal.detail, signal.until) for signal in signals]
 
 
-async def test_that_it_works_is_stored_anew_before_the_word_is_old(agent: Agent) -> None:
+async def test_the_working_status_is_renewed_before_it_expires(agent: Agent) -> None:
     await agent.fires(HookMoment.PROMPT)
     first = await agent.world.session(agent.caller)
     agent.world.clock.advance(limits.hook_status_seconds - 1)
@@ -106,7 +106,7 @@ async def test_that_it_works_is_stored_anew_before_the_word_is_old(agent: Agent)
     assert (await agent.world.session(agent.caller)).status_until > first.status_until
 
 
-async def test_mail_comes_after_a_tool_once_and_is_read_when_the_model_was_asked(agent: Agent) -> None:
+async def test_mail_is_shown_once_after_a_tool_call_and_is_read_when_the_model_was_asked(agent: Agent) -> None:
     sent = await agent.world.send(None, "claude", subject="News", message="Look here.")
     told = await agent.fires(HookMoment.AFTER_TOOL)
     assert told.kind is ReplyKind.CONTEXT and "Look here." in told.text
@@ -120,28 +120,28 @@ async def test_mail_comes_after_a_tool_once_and_is_read_when_the_model_was_asked
 
 
 @pytest.mark.parametrize("moment", [HookMoment.STOP, HookMoment.PROMPT])
-async def test_a_stop_or_the_next_prompt_confirms(agent: Agent, moment: HookMoment) -> None:
+async def test_a_stop_or_the_next_prompt_confirms_shown_mail(agent: Agent, moment: HookMoment) -> None:
     sent = await agent.world.send(None, "claude")
     await agent.fires(HookMoment.AFTER_TOOL)
     assert await agent.fires(moment) is EMPTY_REPLY
     assert await agent.receipt(sent) == ("read", "hook")
 
 
-async def test_where_the_program_does_not_tell_of_its_model_it_is_assumed(agent: Agent) -> None:
+async def test_a_program_that_reports_no_model_calls_is_assumed_to_have_asked_the_model(agent: Agent) -> None:
     sent = await agent.world.send(None, "claude")
     await agent.fires(HookMoment.AFTER_TOOL)
     await agent.fires(HookMoment.BEFORE_TOOL, reports_model_calls=False)
     assert await agent.receipt(sent) == ("read", "assumed")
 
 
-async def test_an_answer_that_did_not_come_out_is_given_again(agent: Agent) -> None:
+async def test_an_undelivered_reply_is_given_again(agent: Agent) -> None:
     sent = await agent.world.send(None, "claude")
     await agent.fires(HookMoment.AFTER_TOOL, is_out=False)
     assert await agent.receipt(sent) == ("sent", None)
     assert (await agent.fires(HookMoment.AFTER_TOOL)).kind is ReplyKind.CONTEXT
 
 
-async def test_an_answer_that_was_cut_off_while_it_was_written_down_is_given_again(agent: Agent) -> None:
+async def test_a_reply_that_was_cancelled_during_its_write_is_given_again(agent: Agent) -> None:
     read = await agent.world.send(None, "claude")
     await agent.fires(HookMoment.AFTER_TOOL)
     await agent.world.send(None, "claude", message="Look here.")
@@ -155,7 +155,7 @@ async def test_an_answer_that_was_cut_off_while_it_was_written_down_is_given_aga
     assert await agent.receipt(read) == ("read", "hook")
 
 
-async def test_mail_of_which_nobody_has_looked_up_what_was_shown_is_shown_once(agent: Agent) -> None:
+async def test_mail_is_shown_once_also_before_the_shown_receipts_are_read(agent: Agent) -> None:
     await agent.world.send(None, "claude")
     after = HookEvent(tool="claude", event="x", moment=HookMoment.AFTER_TOOL)
     told = await agent.desk.answer_hook(agent.caller, after)
@@ -167,14 +167,14 @@ async def test_mail_of_which_nobody_has_looked_up_what_was_shown_is_shown_once(a
     assert await agent.desk.answer_hook(agent.caller, after) is EMPTY_REPLY
 
 
-async def test_two_hooks_at_once_show_mail_once(agent: Agent) -> None:
+async def test_simultaneous_hooks_show_mail_once(agent: Agent) -> None:
     await agent.world.send(None, "claude")
     happening = HookEvent(tool="claude", event="x", moment=HookMoment.AFTER_TOOL)
     replies = await asyncio.gather(*(agent.desk.answer_hook(agent.caller, happening) for _ in range(3)))
     assert sorted(reply.kind.value for reply in replies) == ["context", "nothing", "nothing"]
 
 
-async def test_another_server_goes_on_where_the_last_one_was(agent: Agent) -> None:
+async def test_another_server_continues_with_the_stored_state(agent: Agent) -> None:
     sent = await agent.world.send(None, "claude")
     await agent.fires(HookMoment.AFTER_TOOL)
     agent.restart()
@@ -184,14 +184,14 @@ async def test_another_server_goes_on_where_the_last_one_was(agent: Agent) -> No
 
 
 @pytest.mark.parametrize("beginning", StartReason)
-async def test_what_a_lost_context_held_is_shown_again(agent: Agent, beginning: StartReason) -> None:
+async def test_mail_in_a_lost_context_is_shown_again(agent: Agent, beginning: StartReason) -> None:
     await agent.world.send(None, "claude", message="Look here.")
     await agent.fires(HookMoment.AFTER_TOOL)
     await agent.fires(HookMoment.STARTS, start_reason=beginning)
     assert "Look here." in (await agent.fires(HookMoment.AFTER_TOOL)).text
 
 
-async def test_long_mail_is_begun_and_not_shown_twice(agent: Agent) -> None:
+async def test_the_beginning_of_long_mail_is_shown_once(agent: Agent) -> None:
     sent = await agent.world.send(None, "claude", message="x" * 15_000)
     told = await agent.fires(HookMoment.AFTER_TOOL)
     assert "(shortened;" in told.text and len(told.text) < 9_000
@@ -201,7 +201,7 @@ async def test_long_mail_is_begun_and_not_shown_twice(agent: Agent) -> None:
     assert await agent.fires(HookMoment.STOP) is EMPTY_REPLY
 
 
-async def test_critical_mail_refuses_the_next_tool_once(agent: Agent) -> None:
+async def test_critical_mail_refuses_the_next_tool_call_once(agent: Agent) -> None:
     await agent.world.send(None, "claude", subject="later")
     assert await agent.fires(HookMoment.BEFORE_TOOL) is EMPTY_REPLY, "other mail waits until the tool is done"
     await agent.world.send(None, "claude", message="Stop it.", priority=Priority.CRITICAL)
@@ -210,7 +210,7 @@ async def test_critical_mail_refuses_the_next_tool_once(agent: Agent) -> None:
     assert await agent.fires(HookMoment.BEFORE_TOOL) is EMPTY_REPLY
 
 
-async def test_an_agents_helper_is_sent_back_and_told_nothing_else(agent: Agent) -> None:
+async def test_a_subagent_is_refused_by_critical_mail_and_gets_no_other_text(agent: Agent) -> None:
     sent = await agent.world.send(None, "claude", message="Stop it.", priority=Priority.CRITICAL)
     for _ in range(2):
         refused = await agent.fires(HookMoment.BEFORE_TOOL, is_from_subagent=True)
@@ -230,7 +230,7 @@ async def test_unread_mail_keeps_an_agent_from_stopping(agent: Agent) -> None:
     assert await agent.receipt(sent) == ("read", "hook")
 
 
-async def test_an_agent_that_cannot_stop_is_let_go_in_the_end(agent: Agent) -> None:
+async def test_an_agent_may_stop_after_several_delayed_stops(agent: Agent) -> None:
     replies = []
     for _ in range(limits.hook_stops_in_a_row_max + 2):
         await agent.world.send(None, "claude")
@@ -241,7 +241,7 @@ async def test_an_agent_that_cannot_stop_is_let_go_in_the_end(agent: Agent) -> N
     assert (await agent.fires(HookMoment.STOP)).kind is ReplyKind.GO_ON
 
 
-async def test_the_primer_comes_at_the_start_and_after_compaction(agent: Agent) -> None:
+async def test_the_primer_is_shown_at_the_start_and_after_a_compaction(agent: Agent) -> None:
     started = await agent.fires(HookMoment.STARTS)
     assert started.kind is ReplyKind.CONTEXT and "You are claude" in started.text
     assert await agent.fires(HookMoment.PROMPT) is EMPTY_REPLY
@@ -253,7 +253,7 @@ async def test_the_primer_comes_at_the_start_and_after_compaction(agent: Agent) 
     assert "You are claude" in (await agent.fires(HookMoment.STARTS, start_reason=StartReason.COMPACTED)).text
 
 
-async def test_an_agent_that_was_started_by_hand_ends_with_its_program(agent: Agent) -> None:
+async def test_a_session_that_was_started_by_hand_ends_with_its_program(agent: Agent) -> None:
     await agent.fires(HookMoment.ENDS, is_final=False)
     assert (await agent.world.session(agent.caller)).ended_at is None
     await agent.fires(HookMoment.ENDS)
@@ -273,7 +273,7 @@ async def held(agent: Agent) -> tuple[asyncio.Task[HookReply], Any]:
 
 
 @pytest.mark.parametrize(("said", "kind"), [("allow", ReplyKind.ALLOW), ("deny", ReplyKind.DENY)])
-async def test_a_request_that_is_held_is_answered_by_the_person(agent: Agent, said: str, kind: ReplyKind) -> None:
+async def test_a_held_call_gets_the_answer_of_the_person(agent: Agent, said: str, kind: ReplyKind) -> None:
     agent.holds = True
     task, ask = await held(agent)
     assert "Bash: touch a1" in ask.title and ask.choices == ["allow", "deny"]
@@ -288,7 +288,7 @@ async def ask_status(agent: Agent, ask: Any) -> AskStatus:
     return found.status  # type: ignore[no-any-return]
 
 
-async def test_who_goes_away_takes_its_request_back(agent: Agent) -> None:
+async def test_the_ask_of_a_cancelled_hook_is_withdrawn(agent: Agent) -> None:
     agent.holds = True
     task, ask = await held(agent)
     task.cancel()
@@ -304,7 +304,7 @@ async def test_who_goes_away_takes_its_request_back(agent: Agent) -> None:
         (HookMoment.STOP, "", AskStatus.WITHDRAWN),
     ],
 )
-async def test_who_was_answered_in_its_own_dialog_needs_no_answer_here(
+async def test_an_ask_that_was_answered_in_the_programs_own_dialog_is_withdrawn(
     agent: Agent, moment: HookMoment, asked: str, expected: AskStatus
 ) -> None:
     agent.holds = True
@@ -315,7 +315,26 @@ async def test_who_was_answered_in_its_own_dialog_needs_no_answer_here(
     await asyncio.gather(task, return_exceptions=True)
 
 
-async def test_a_request_is_not_held_for_ever(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_finished_call_is_known_by_its_digest_and_not_by_its_text(agent: Agent) -> None:
+    agent.holds = True
+    alike = [
+        asyncio.create_task(agent.fires(HookMoment.ASKS, summary="Bash: echo …", call_digest=digest))
+        for digest in ("first", "second")
+    ]
+    over = HookEvent(tool="claude", event="x", moment=HookMoment.STOP)
+    async with asyncio.timeout(20):
+        while len(found := agent.holding.outlived_asks(agent.caller, over)) < 2:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+    first, second = [await agent.world.store.read(lambda tx, ask=ask: tx.asks.get(ask)) for ask in found]
+    await agent.fires(HookMoment.AFTER_TOOL, summary="Bash: echo …", call_digest="second")
+    assert await ask_status(agent, first) is AskStatus.OPEN
+    assert await ask_status(agent, second) is AskStatus.WITHDRAWN
+    for task in alike:
+        task.cancel()
+    await asyncio.gather(*alike, return_exceptions=True)
+
+
+async def test_a_call_is_held_for_a_limited_time(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "hook_hold_seconds_max", 0.05)
     agent.holds = True
     task, ask = await held(agent)

@@ -1,4 +1,4 @@
-"""Which tool calls need nobody's leave, where a program asks nobody."""
+"""Tool calls that need no permission, for programs without a permission dialog."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ SHELL, FILE, LOOK = ToolScope.ANYTHING, ToolScope.A_FILE, ToolScope.NOTHING
         (FILE, "edit:", {FULL}),
     ],
 )
-def test_what_each_level_leaves_free(touch: ToolScope, action: str, free: set[Permission], tmp_path: Path) -> None:
+def test_each_permission_level_allows_its_calls(
+    touch: ToolScope, action: str, free: set[Permission], tmp_path: Path
+) -> None:
     work = tmp_path / "work"
     work.mkdir()
     (work / "out").symlink_to(tmp_path)
@@ -51,7 +53,7 @@ def spawn(permission: Permission, directory: Path) -> Spawn:
     return Spawn(
         session_id="ses_1",
         tool="gemini",
-        words=[],
+        arguments=[],
         model=None,
         permission=permission,
         strategy="simple",

@@ -1,4 +1,4 @@
-"""Old mail goes if the settings say so, but never what someone is still to read."""
+"""Old mail is deleted after the set number of days, and never while a recipient has still to read the mail."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ async def found(world: World, query: str) -> list[str]:
     return [message.subject for message in page.messages]
 
 
-async def test_mail_is_kept_for_ever_unless_someone_says_otherwise(world: World) -> None:
+async def test_mail_is_kept_for_ever_by_default(world: World) -> None:
     worker = await world.join("w")
     await world.send(None, "w", subject="old")
     await world.read(worker)
@@ -45,7 +45,7 @@ async def test_mail_is_kept_for_ever_unless_someone_says_otherwise(world: World)
     assert await kept(world) == ["old", "new"]
 
 
-async def test_what_is_old_and_read_goes_with_its_words_and_files(world: World) -> None:
+async def test_old_read_mail_is_deleted_with_its_index_and_files(world: World) -> None:
     worker = await world.join("w")
     large = ops.MailFile(file_name="core", content=b"x" * (limits.inline_bytes_max + 1))
     await world.send(None, "w", subject="old", message="needle " * limits.inline_bytes_max, attach=[large])
@@ -63,7 +63,7 @@ async def test_what_is_old_and_read_goes_with_its_words_and_files(world: World) 
     assert world.blobs.all_files() == []
 
 
-async def test_files_of_mail_that_is_there_stay(world: World) -> None:
+async def test_files_of_kept_mail_stay(world: World) -> None:
     await world.join("w")
     large = ops.MailFile(file_name="core", content=b"x" * (limits.inline_bytes_max + 1))
     await world.send(None, "w", message="y" * (limits.inbox_body_chars_max + 1), attach=[large])
@@ -73,7 +73,7 @@ async def test_files_of_mail_that_is_there_stay(world: World) -> None:
     assert len(world.blobs.all_files()) == 2
 
 
-async def test_unread_mail_stays_however_old_and_whoever_else_has_read_it(world: World) -> None:
+async def test_old_mail_stays_until_every_recipient_has_read_the_mail(world: World) -> None:
     one = await world.join("one")
     await world.join("two")
     await world.send(None, "one", "two", subject="half")
@@ -85,7 +85,7 @@ async def test_unread_mail_stays_however_old_and_whoever_else_has_read_it(world:
     assert await kept(world) == ["half", "project", "new"]
 
 
-async def test_what_is_not_indexed_yet_goes_all_the_same(world: World) -> None:
+async def test_mail_that_is_not_indexed_yet_is_deleted_too(world: World) -> None:
     worker = await world.join("w")
     await world.send(None, "w", subject="old", message="needle")
     await world.read(worker)
@@ -95,7 +95,7 @@ async def test_what_is_not_indexed_yet_goes_all_the_same(world: World) -> None:
     assert await kept(world) == ["new"] and await found(world, "needle") == ["new"]
 
 
-async def test_a_claim_of_a_conversation_that_is_gone_goes_too(world: World) -> None:
+async def test_the_claim_of_a_deleted_thread_is_deleted(world: World) -> None:
     worker = await world.join("w")
     sent = await world.send(None, "vc", subject="old")
     await world.reply(worker, sent)
@@ -107,7 +107,7 @@ async def test_a_claim_of_a_conversation_that_is_gone_goes_too(world: World) -> 
     assert await world.store.read(lambda tx: tx.deliveries.thread_holder(sent.thread_id)) is None
 
 
-async def test_each_round_is_bounded_and_unread_mail_does_not_stop_it(
+async def test_each_round_is_bounded_and_continues_after_unread_mail(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "job_batch_rows_max", 2)

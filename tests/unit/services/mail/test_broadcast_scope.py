@@ -1,4 +1,4 @@
-"""Whom a broadcast reaches: two coordinators at the top, one with a deputy, teams across them."""
+"""The recipients of broadcasts: two top coordinators, a deputy, and teams across them."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ class Tree:
         return made
 
     async def reached(self, by: str, scope: BroadcastScope, **fields: Any) -> set[str]:
-        """Who gets it, by what lies in their boxes."""
+        """Who gets it, by what lies in their mailboxes."""
         sent = await self.broadcast(by, scope, **fields)
         states = await self.world.states(sent)
         names = {caller.name: name for name, caller in self.who.items()}
-        return {names[box] for box in states}
+        return {names[mailbox] for mailbox in states}
 
 
 @pytest.fixture
@@ -90,7 +90,9 @@ EVERYONE = {"boss", "deputy", "rival", "a1", "a2", "d1", "d2", "r1", "r2", "lone
         ("rival", BroadcastScope.ALL, EVERYONE - {"rival"}),
     ],
 )
-async def test_who_hears_what(tree: Tree, by: str, scope: BroadcastScope, reached: set[str]) -> None:
+async def test_each_scope_reaches_its_recipients(
+    tree: Tree, by: str, scope: BroadcastScope, reached: set[str]
+) -> None:
     if reached:
         assert await tree.reached(by, scope) == reached
     else:
@@ -98,7 +100,7 @@ async def test_who_hears_what(tree: Tree, by: str, scope: BroadcastScope, reache
             await tree.broadcast(by, scope)
 
 
-async def test_the_person_reaches_all_of_a_project_and_only_so(tree: Tree) -> None:
+async def test_the_person_broadcasts_to_a_whole_project_only(tree: Tree) -> None:
     assert await tree.reached("dana", BroadcastScope.ALL, project="vc") == EVERYONE
     assert await tree.reached("dana", BroadcastScope.ALL, project="other") == {"elsewhere"}
     for scope in (BroadcastScope.MY_WORKERS, BroadcastScope.SIBLINGS, BroadcastScope.TEAM):
@@ -109,27 +111,27 @@ async def test_the_person_reaches_all_of_a_project_and_only_so(tree: Tree) -> No
 
 
 @pytest.mark.parametrize("by", ["deputy", "a1", "loner", "d2"])
-async def test_only_a_coordinator_with_nobody_above_writes_to_all(tree: Tree, by: str) -> None:
+async def test_only_a_top_coordinator_broadcasts_to_all(tree: Tree, by: str) -> None:
     with pytest.raises(errors.NotPermitted) as refused:
         await tree.broadcast(by, BroadcastScope.ALL)
     assert "--scope" in refused.value.hint
 
 
-async def test_nobody_broadcasts_into_another_project(tree: Tree) -> None:
+async def test_a_broadcast_to_another_project_is_refused(tree: Tree) -> None:
     for by, scope in (("elsewhere", BroadcastScope.ALL), ("boss", BroadcastScope.MY_WORKERS)):
         project = "vc" if by == "elsewhere" else "other"
         with pytest.raises(errors.NotPermitted):
             await tree.broadcast(by, scope, project=project)
 
 
-async def test_the_ended_hear_nothing_and_those_below_them_still_do(tree: Tree) -> None:
+async def test_ended_sessions_get_no_broadcast_and_sessions_below_them_do(tree: Tree) -> None:
     await tree.world.end(tree.who["deputy"])
     await tree.world.end(tree.who["a2"])
     assert await tree.reached("boss", BroadcastScope.MY_WORKERS) == {"a1", "d1", "d2"}
     assert await tree.reached("d1", BroadcastScope.SIBLINGS) == {"d2"}
 
 
-async def test_without_a_team_it_is_the_same_member_under_the_same_coordinator(tree: Tree) -> None:
+async def test_without_a_team_the_scope_is_the_same_member_under_the_same_coordinator(tree: Tree) -> None:
     tree.who["d3"] = await tree.world.join("d3", under=tree.who["deputy"], member="eve")
     assert await tree.reached("d2", BroadcastScope.TEAM) == {"d3"}  # not r2, whose coordinator is another
     tree.who["plain"] = await tree.world.join("plain")
@@ -137,7 +139,7 @@ async def test_without_a_team_it_is_the_same_member_under_the_same_coordinator(t
         await tree.broadcast("plain", BroadcastScope.TEAM)
 
 
-async def test_who_is_alone_is_told_so(tree: Tree) -> None:
+async def test_a_broadcast_without_recipients_is_refused(tree: Tree) -> None:
     for by, scope in (
         ("loner", BroadcastScope.SIBLINGS),
         ("a1", BroadcastScope.MY_WORKERS),
@@ -147,7 +149,7 @@ async def test_who_is_alone_is_told_so(tree: Tree) -> None:
             await tree.broadcast(by, scope)
 
 
-async def test_it_is_one_message_with_a_side_for_each(tree: Tree) -> None:
+async def test_a_broadcast_is_one_message_with_a_delivery_for_each_recipient(tree: Tree) -> None:
     sent = await tree.broadcast("boss", BroadcastScope.MY_WORKERS)
     (one,) = await tree.world.unread(tree.who["d1"])
     assert (one.id, one.scope, one.to) == (sent.id, BroadcastScope.MY_WORKERS, ["my-workers"])
@@ -159,7 +161,7 @@ async def test_it_is_one_message_with_a_side_for_each(tree: Tree) -> None:
     assert len(events) == 1 and len(events[0].data["to"]) == 5
 
 
-async def test_an_answer_to_it_goes_to_its_sender_alone(tree: Tree) -> None:
+async def test_an_answer_to_a_broadcast_goes_to_its_sender_only(tree: Tree) -> None:
     sent = await tree.broadcast("boss", BroadcastScope.MY_WORKERS)
     answer = await tree.world.reply(tree.who["d1"], sent)
     assert await tree.world.states(answer) == {tree.who["boss"].name: "sent"}

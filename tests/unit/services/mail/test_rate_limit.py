@@ -1,4 +1,4 @@
-"""Conversations that run away are stopped, the sender is told why, and the person hears of it once."""
+"""Limits of mail: messages a minute and quick replies, with an alarm for the person."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ async def flood(world: World, by: Any, *to: str) -> int:
         return count
 
 
-async def test_so_many_in_a_minute_and_no_more(world: World) -> None:
+async def test_messages_to_a_mailbox_are_limited_within_a_minute(world: World) -> None:
     worker = await world.join("w")
     await world.join("x")
     assert await flood(world, worker, "x") == 20
     with pytest.raises(errors.TooFast) as refused:
         await world.send(worker, "x")
     assert refused.value.data["per_minute"] == 20 and "minute" in refused.value.hint
-    await world.send(worker, "human")  # another box is counted by itself
+    await world.send(worker, "human")  # another mailbox is counted by itself
     world.clock.advance(59)
     with pytest.raises(errors.TooFast):
         await world.send(worker, "x")
@@ -46,7 +46,7 @@ async def test_so_many_in_a_minute_and_no_more(world: World) -> None:
     await world.send(worker, "x")
 
 
-async def test_the_person_is_told_once_an_hour_for_one_cause(world: World) -> None:
+async def test_the_person_gets_one_alarm_an_hour_for_each_cause(world: World) -> None:
     worker = await world.join("w")
     await world.join("x")
     nudged: list[bool] = []
@@ -65,7 +65,7 @@ async def test_the_person_is_told_once_an_hour_for_one_cause(world: World) -> No
     assert len(await world.unread()) == 2
 
 
-async def test_a_refused_message_is_nowhere(world: World) -> None:
+async def test_a_refused_message_leaves_no_trace(world: World) -> None:
     worker, peer = await world.join("w"), await world.join("x")
     sent = await flood(world, worker, "x")
     with pytest.raises(errors.TooFast):
@@ -73,14 +73,14 @@ async def test_a_refused_message_is_nowhere(world: World) -> None:
     assert len(await world.unread(peer)) == sent and await world.unread() == []
 
 
-async def test_the_person_is_not_counted(world: World) -> None:
+async def test_mail_of_the_person_is_not_limited(world: World) -> None:
     peer = await world.join("x")
     for _ in range(25):
         await world.send(None, "x")
     assert len(await world.unread(peer)) == 25
 
 
-async def test_no_limit_is_no_limit(world: World) -> None:
+async def test_a_limit_of_zero_limits_nothing(world: World) -> None:
     worker = await world.join("w")
     free = MailLimiter(world.families, per_minute=0, per_minute_of_family=0, per_minute_of_project=0)
 
@@ -92,7 +92,7 @@ async def test_no_limit_is_no_limit(world: World) -> None:
     assert free.take_alarms() == []
 
 
-async def test_a_broadcast_counts_as_one(world: World) -> None:
+async def test_a_broadcast_counts_as_one_message(world: World) -> None:
     boss = await world.boss("boss")
     for name in ("a", "b"):
         await world.join(name, under=boss)
@@ -118,7 +118,7 @@ async def loop(world: World, one: Any, two: Any, *, pause: float = 1) -> tuple[A
         assert count < 1000
 
 
-async def test_two_that_answer_each_other_are_stopped_and_a_person_is_told(world: World) -> None:
+async def test_two_sessions_that_answer_each_other_without_end_are_stopped(world: World) -> None:
     one, two = await world.join("one"), await world.join("two")
     last, count = await loop(world, one, two, pause=5)
     assert count == limits.mail_hops_max
@@ -130,7 +130,7 @@ async def test_two_that_answer_each_other_are_stopped_and_a_person_is_told(world
     assert "answer each other without end" in alarm.subject and f"maestro mail thread {last.thread_id}" in alarm.body
 
 
-async def test_a_stopped_conversation_goes_on_after_silence_or_when_the_person_writes(world: World) -> None:
+async def test_a_stopped_thread_continues_after_a_pause_or_a_message_of_the_person(world: World) -> None:
     one, two = await world.join("one"), await world.join("two")
     last, count = await loop(world, one, two, pause=5)
     answerer = one if count % 2 else two
@@ -140,7 +140,7 @@ async def test_a_stopped_conversation_goes_on_after_silence_or_when_the_person_w
     await world.reply(answerer, last)
 
 
-async def test_unhurried_answers_are_a_conversation(world: World) -> None:
+async def test_answers_with_pauses_are_not_limited(world: World) -> None:
     one, two = await world.join("one"), await world.join("two")
     last = await world.send(one, "two")
     for _ in range(limits.mail_hops_max * 2):

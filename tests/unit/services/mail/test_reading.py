@@ -1,4 +1,4 @@
-"""Inboxes: what is offered to whom, in which order, and looking without marking."""
+"""Inboxes: the offered mail, its order, and reading without marking."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from maestro.core import errors, limits
 from maestro.domain.messages import HUMAN_MAILBOX, MessageType
-from maestro.domain.tasks import Priority
+from maestro.domain.priorities import Priority
 from maestro.operations import mail_shapes as ops
 from maestro.services.mail import receipts
 
@@ -22,7 +22,7 @@ async def inbox(world: World, caller: Any, **fields: Any) -> ops.InboxPage:
     return found
 
 
-async def test_a_session_looks_into_its_own_box_and_those_it_shares(world: World) -> None:
+async def test_a_session_reads_its_own_mailbox_and_its_shared_mailboxes(world: World) -> None:
     await world.member("ada")
     worker = await world.join("w", member="ada", path="/src/dave/vc")
     await world.join("x")
@@ -32,7 +32,7 @@ async def test_a_session_looks_into_its_own_box_and_those_it_shares(world: World
     assert await world.subjects() == ["human"]
 
 
-async def test_the_most_urgent_is_first_across_boxes_and_then_the_oldest(world: World) -> None:
+async def test_the_most_urgent_mail_of_all_mailboxes_comes_first_and_then_the_oldest(world: World) -> None:
     worker = await world.join("w")
     for to, priority in (("w", "low"), ("vc", "normal"), ("w", "normal"), ("vc", "critical"), ("w", "high")):
         await world.send(None, to, subject=f"{to} {priority}", priority=Priority(priority))
@@ -42,7 +42,7 @@ async def test_the_most_urgent_is_first_across_boxes_and_then_the_oldest(world: 
     assert [one.subject for one in rest.messages] == ["vc normal", "w normal", "w low"]
 
 
-async def test_an_inbox_can_be_narrowed(world: World) -> None:
+async def test_an_inbox_can_be_filtered(world: World) -> None:
     worker = await world.join("w")
     await world.task()
     await world.send(None, "w", subject="query", type=MessageType.QUERY)
@@ -54,7 +54,7 @@ async def test_an_inbox_can_be_narrowed(world: World) -> None:
         await world.unread(worker, task="#9")
 
 
-async def test_all_is_what_ever_came_newest_first_and_only_the_new_is_confirmed(world: World) -> None:
+async def test_all_mail_is_listed_newest_first_and_only_new_mail_is_confirmed(world: World) -> None:
     worker = await world.join("w")
     old = await world.send(None, "w", subject="old")
     await world.read(worker)
@@ -80,12 +80,12 @@ async def test_grouping_is_left_to_whoever_draws_it(world: World) -> None:
 
 
 @pytest.mark.parametrize("cursor", ["x", "1", "1.x", ".1", "-1.2", "1.2.3", "1." + "9" * 40, "²·³"])
-async def test_what_is_no_cursor_is_refused(world: World, cursor: str) -> None:
+async def test_an_unknown_cursor_is_refused(world: World, cursor: str) -> None:
     with pytest.raises(errors.Invalid):
         await inbox(world, world.dana, cursor=cursor)
 
 
-async def test_the_person_and_those_above_look_into_an_inbox_without_marking(world: World) -> None:
+async def test_the_person_and_sessions_above_read_an_inbox_without_marking(world: World) -> None:
     top = await world.boss("top")
     boss = await world.boss("boss", under=top)
     worker, peer = await world.join("w", under=boss), await world.join("x", under=boss)
@@ -128,7 +128,7 @@ async def test_showing_a_message_gives_a_receipt_to_its_recipients_only(world: W
         assert (await world.store.read(lambda tx, c=caller: world.reading.show_message(tx, c, request))).receipt == ""
 
 
-async def test_what_one_has_sent_with_its_receipts(world: World) -> None:
+async def test_sent_mail_is_listed_with_its_receipts(world: World) -> None:
     worker, peer = await world.join("w"), await world.join("x")
     for number in range(3):
         await world.send(worker, "x", subject=str(number))
@@ -141,7 +141,7 @@ async def test_what_one_has_sent_with_its_receipts(world: World) -> None:
     assert [one.subject for one in page.messages] == ["0"] and page.cursor is None
 
 
-async def test_a_projects_inbox_is_for_its_own_and_looking_changes_nothing(world: World) -> None:
+async def test_the_inbox_of_a_project_is_for_its_own_sessions_and_a_look_changes_nothing(world: World) -> None:
     worker, stranger = await world.join("w"), await world.join("s", project=OTHER)
     for number in range(3):
         await world.send(None, "vc", subject=str(number))
@@ -164,18 +164,18 @@ async def test_a_projects_inbox_is_for_its_own_and_looking_changes_nothing(world
     ]
 
 
-async def test_the_persons_box_is_one_for_all_projects(world: World) -> None:
+async def test_the_person_has_one_mailbox_for_all_projects(world: World) -> None:
     here, there = await world.join("w"), await world.join("s", project=OTHER)
     for caller in (here, there):
         await world.send(caller, "human", subject=caller.title)
     received = await world.unread()
-    assert [(one.subject, one.sender.project, one.box) for one in received] == [
+    assert [(one.subject, one.sender.project, one.mailbox) for one in received] == [
         ("w", "vc", HUMAN_MAILBOX),
         ("s", "other", HUMAN_MAILBOX),
     ]
 
 
-async def test_the_mail_of_a_task_goes_on_past_what_one_may_not_see(world: World) -> None:
+async def test_pages_of_a_tasks_mail_continue_after_hidden_messages(world: World) -> None:
     stranger, worker = await world.join("stranger", project=OTHER), await world.join("w")
     task = await world.task()
     for number in range(4):

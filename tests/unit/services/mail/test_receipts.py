@@ -1,4 +1,4 @@
-"""A receipt is never ahead of the truth: who may say that something came out, and what counts then."""
+"""Receipts: callers that may confirm mail, and the state that a confirmation proves."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def confirm(world: World, caller: Any, receipt: str, **fields: Any) -> int
     return made.count
 
 
-async def test_looking_alone_marks_nothing(world: World) -> None:
+async def test_reading_an_inbox_alone_marks_no_mail(world: World) -> None:
     worker = await world.join("w")
     sent = await world.send(None, "w")
     for _ in range(2):
@@ -37,7 +37,7 @@ async def test_looking_alone_marks_nothing(world: World) -> None:
     assert await world.states(sent) == {worker.name: "sent"}
 
 
-async def test_the_next_calls_cursor_says_that_it_came_out(world: World) -> None:
+async def test_the_cursor_of_the_next_call_confirms_the_mail(world: World) -> None:
     worker = await world.join("w")
     first, second = await world.send(None, "w", subject="1"), await world.send(None, "w", subject="2")
     page = await inbox(world, worker, limit=1)
@@ -49,7 +49,7 @@ async def test_the_next_calls_cursor_says_that_it_came_out(world: World) -> None
     assert (await inbox(world, worker, cursor=following.cursor)).messages == []
     assert await world.states(second) == {worker.name: "read"}
     read = [event for event in await world.log() if event.kind == "mail.read"]
-    assert [(event.subject, event.data["by"], event.data["box"]) for event in read] == [
+    assert [(event.subject, event.data["by"], event.data["mailbox"]) for event in read] == [
         (first.id, worker.name, worker.name),
         (second.id, worker.name, worker.name),
     ]
@@ -68,7 +68,7 @@ async def test_a_receipt_may_say_less_and_says_how(world: World) -> None:
     assert await world.states(sent) == {worker.name: "read"}
 
 
-async def test_a_body_that_was_cut_stays_delivered_until_it_is_shown_whole(world: World) -> None:
+async def test_mail_with_a_cut_body_stays_delivered_until_the_whole_body_is_shown(world: World) -> None:
     worker = await world.join("w")
     long = "x" * (limits.inbox_body_chars_max + 1)
     sent = await world.send(None, "w", message=long)
@@ -82,7 +82,7 @@ async def test_a_body_that_was_cut_stays_delivered_until_it_is_shown_whole(world
     assert await world.states(sent) == {worker.name: "read"} and await world.unread(worker) == []
 
 
-async def test_a_body_of_the_limit_comes_out_whole(world: World) -> None:
+async def test_a_body_of_the_largest_size_is_shown_whole(world: World) -> None:
     worker = await world.join("w")
     sent = await world.send(None, "w", message="ä" * limits.inbox_body_chars_max)
     (one,) = await world.read(worker)
@@ -90,7 +90,7 @@ async def test_a_body_of_the_limit_comes_out_whole(world: World) -> None:
     assert await world.states(sent) == {worker.name: "read"}
 
 
-async def test_a_page_is_cut_where_its_bodies_grow_too_long_together(world: World) -> None:
+async def test_a_page_ends_where_its_bodies_together_are_too_long(world: World) -> None:
     worker = await world.join("w")
     body = "x" * limits.inbox_body_chars_max
     count = limits.inbox_chars_max // len(body) + 1
@@ -114,7 +114,7 @@ async def test_a_peek_gives_no_receipt_and_pages_by_itself(world: World) -> None
     assert len(await world.unread(worker)) == 3
 
 
-async def test_nobody_confirms_what_lies_in_anothers_box(world: World) -> None:
+async def test_mail_in_the_mailbox_of_another_session_cannot_be_confirmed(world: World) -> None:
     worker, peer = await world.join("w"), await world.join("x")
     sent = await world.send(None, "w")
     receipt = (await inbox(world, worker)).receipt
@@ -125,7 +125,7 @@ async def test_nobody_confirms_what_lies_in_anothers_box(world: World) -> None:
 @pytest.mark.parametrize(
     "forged", ["r1:", "r1:s", "r1:szz", "r1:s1,", "r1:s1~~", "x", "", "r1:s" + "f" * 16, "r1:S1"]
 )
-async def test_what_is_no_receipt_is_refused(world: World, forged: str) -> None:
+async def test_an_invalid_receipt_is_refused(world: World, forged: str) -> None:
     worker = await world.join("w")
     sent = await world.send(None, "w")
     with pytest.raises(errors.Invalid):
@@ -134,14 +134,14 @@ async def test_what_is_no_receipt_is_refused(world: World, forged: str) -> None:
 
 
 @pytest.mark.parametrize("forged", ["r1:s7fff", "r1:h1", "r1:p2", "r1:m1", "r1:w1", "r1:z1"])
-async def test_a_receipt_for_what_one_has_not_got_does_nothing(world: World, forged: str) -> None:
+async def test_a_forged_receipt_changes_nothing(world: World, forged: str) -> None:
     worker = await world.join("w")
     sent = await world.send(None, "w", "human")
     assert await confirm(world, worker, forged) == 0
     assert set((await world.states(sent)).values()) == {"sent"}
 
 
-async def test_acknowledging_is_for_recipients(world: World) -> None:
+async def test_only_recipients_acknowledge_mail(world: World) -> None:
     worker, peer = await world.join("w"), await world.join("x")
     one, two = await world.send(None, "w"), await world.send(None, "w", "human")
     ack = ops.AcknowledgeMail(ids=[one.id, two.id, one.id])
@@ -162,33 +162,33 @@ async def test_one_wrong_id_acknowledges_nothing(world: World) -> None:
     assert await world.states(sent) == {worker.name: "sent"}
 
 
-async def test_an_answer_acknowledges_what_it_answers(world: World) -> None:
+async def test_an_answer_acknowledges_the_answered_message(world: World) -> None:
     boss = await world.boss("boss")
     worker = await world.join("w", under=boss)
     sent = await world.send(boss, "w", "human")
     await world.reply(worker, sent)
     assert await world.states(sent) == {worker.name: "acknowledged", HUMAN_MAILBOX: "sent"}
-    (one,) = [d for d in await world.store.read(lambda tx: tx.deliveries.of_message(1)) if d.box == worker.name]
+    (one,) = [d for d in await world.store.read(lambda tx: tx.deliveries.of_message(1)) if d.mailbox == worker.name]
     assert one.via == "reply" and one.acknowledged_at is not None and one.read_at is None
 
 
-async def test_what_came_to_two_of_ones_boxes_comes_out_once(world: World) -> None:
+async def test_mail_in_two_mailboxes_of_a_session_is_shown_once(world: World) -> None:
     ada = await world.member("ada")
     worker = await world.join("w", member="ada")
     sent = await world.send(None, "w", "@ada", "vc")
-    assert [message.box for message in await world.read(worker)] == [worker.name]
+    assert [message.mailbox for message in await world.read(worker)] == [worker.name]
     assert await world.unread(worker) == []
     assert await world.states(sent) == {worker.name: "read", ada.id: "read", VC: "read"}
 
 
-async def test_of_a_shared_box_it_is_known_who_read_it(world: World) -> None:
+async def test_a_delivery_in_a_shared_mailbox_names_its_reader(world: World) -> None:
     ada = await world.member("ada")
     one, two = await world.join("one", member="ada"), await world.join("two", member="ada")
     sent = await world.send(None, "@ada")
     assert len(await world.unread(one)) == len(await world.unread(two)) == 1
     await world.read(one)
     (delivery,) = await world.store.read(lambda tx: tx.deliveries.of_message(1))
-    assert (delivery.box, delivery.status, delivery.by) == (ada.id, "read", one.name)
+    assert (delivery.mailbox, delivery.status, delivery.by) == (ada.id, "read", one.name)
     assert await world.unread(two) == [] and await world.states(sent) == {ada.id: "read"}
 
 
@@ -207,7 +207,7 @@ def waiting(world: World, sent: ops.SentMail, step: str, timeout: int = 20_000) 
     return asyncio.create_task(ReceiptWaits(world.store, world.hub).wait_for_receipts(world.dana, request, sent))
 
 
-async def test_a_sender_can_wait_until_everyone_has_read_it(world: World) -> None:
+async def test_a_sender_waits_until_all_recipients_have_read_the_mail(world: World) -> None:
     one, two = await world.join("one"), await world.join("two")
     sent = await world.send(None, "one", "two")
     waits = waiting(world, sent, "read")
@@ -220,7 +220,7 @@ async def test_a_sender_can_wait_until_everyone_has_read_it(world: World) -> Non
     assert (await waiting(world, sent, "delivered")).id == sent.id  # further than that already
 
 
-async def test_what_does_not_come_so_far_is_stored_but_not_confirmed(world: World) -> None:
+async def test_mail_that_is_not_read_in_time_is_stored_but_not_confirmed(world: World) -> None:
     await world.join("w")
     sent = await world.send(None, "w")
     with pytest.raises(errors.NotConfirmed) as refused:
@@ -229,7 +229,7 @@ async def test_what_does_not_come_so_far_is_stored_but_not_confirmed(world: Worl
     assert f"maestro mail status {sent.id}" in refused.value.hint
 
 
-async def test_nobody_waits_for_what_can_never_be(world: World) -> None:
+async def test_a_wait_for_expired_mail_ends_without_a_confirmation(world: World) -> None:
     worker = await world.join("w")
     sent = await world.send(None, "w")
     waits = waiting(world, sent, "read")

@@ -1,4 +1,4 @@
-"""From an address to a box: every form, what is refused, and where mail for the departed goes."""
+"""From an address to a mailbox: all forms of addresses, refusals, and mail for ended sessions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ async def resolve(world: World, text: str, by: Caller | None = None, project: st
     return found
 
 
-async def test_every_form_leads_to_its_box(world: World) -> None:
+async def test_every_form_of_address_leads_to_its_mailbox(world: World) -> None:
     boss = await world.boss("boss")
     worker = await world.join("parser", under=boss, path="/src/dave/vc/src")
     sibling = await world.join("lexer", under=boss)
@@ -57,12 +57,12 @@ async def test_every_form_leads_to_its_box(world: World) -> None:
         "coordinator": boss.name,
         "human": HUMAN_MAILBOX,
     }
-    for text, box in forms.items():
-        assert (await resolve(world, text, sibling)).mailbox == box, text
-        assert (await resolve(world, text, project="vc")).mailbox == box, text  # the person, in a directory of vc
+    for text, mailbox in forms.items():
+        assert (await resolve(world, text, sibling)).mailbox == mailbox, text
+        assert (await resolve(world, text, project="vc")).mailbox == mailbox, text  # the person, in a directory of vc
 
 
-async def test_a_target_says_whom_it_is_for(world: World) -> None:
+async def test_a_target_names_its_recipient(world: World) -> None:
     worker = await world.join("parser")
     await world.member("ada")
     named = [await resolve(world, text, worker) for text in ("parser", "@ada", "vc", "dave/vc", "human")]
@@ -71,16 +71,16 @@ async def test_a_target_says_whom_it_is_for(world: World) -> None:
     ]
 
 
-async def test_a_word_that_fits_two_things_is_refused_with_both(world: World) -> None:
+async def test_an_ambiguous_name_is_refused_with_its_candidates(world: World) -> None:
     worker, named = await world.join("parser"), await world.join("other")
     with pytest.raises(errors.Ambiguous) as refused:
         await resolve(world, "other", worker)
     assert refused.value.data["candidates"] == ["session:other", "project:other"]
-    for text, box in (("session:other", named.name), ("project:other", OTHER)):
-        assert text in refused.value.hint and (await resolve(world, text, worker)).mailbox == box
+    for text, mailbox in (("session:other", named.name), ("project:other", OTHER)):
+        assert text in refused.value.hint and (await resolve(world, text, worker)).mailbox == mailbox
 
 
-async def test_a_word_is_a_session_of_the_project_at_hand_only(world: World) -> None:
+async def test_a_name_means_a_session_of_the_project_at_hand_only(world: World) -> None:
     here, there = await world.join("w"), await world.join("w", project=OTHER)
     assert (await resolve(world, "w", here)).mailbox == here.name
     assert (await resolve(world, "w", there)).mailbox == there.name
@@ -101,14 +101,16 @@ async def test_a_word_is_a_session_of_the_project_at_hand_only(world: World) -> 
         ("vc#99", "maestro task list"),
     ],
 )
-async def test_what_is_not_there_is_not_found_with_a_way_to_look(world: World, text: str, hint: str) -> None:
+async def test_an_unknown_address_is_not_found_and_the_hint_says_how_to_list(
+    world: World, text: str, hint: str
+) -> None:
     worker = await world.join("w")
     with pytest.raises(errors.NotFound) as refused:
         await resolve(world, text, worker)
     assert hint in refused.value.hint
 
 
-async def test_a_bare_word_that_only_a_member_has_points_to_its_box(world: World) -> None:
+async def test_a_bare_name_of_a_member_leads_to_the_members_mailbox(world: World) -> None:
     worker = await world.join("w")
     await world.member("ada")
     with pytest.raises(errors.NotFound) as refused:
@@ -124,7 +126,7 @@ async def test_an_archived_member_gets_no_mail(world: World) -> None:
             await resolve(world, text, worker)
 
 
-async def test_a_task_reaches_its_holder_else_its_maker_else_the_project(world: World) -> None:
+async def test_mail_to_a_task_goes_to_its_holder_else_its_creator_else_the_project(world: World) -> None:
     boss = await world.boss("boss")
     worker = await world.join("w", under=boss)
     await world.task(by=boss)
@@ -138,7 +140,7 @@ async def test_a_task_reaches_its_holder_else_its_maker_else_the_project(world: 
     assert (await resolve(world, "vc#1")).mailbox == VC
 
 
-async def test_nobody_writes_to_themselves_by_a_task(world: World) -> None:
+async def test_mail_to_a_task_never_goes_to_its_sender(world: World) -> None:
     boss = await world.boss("boss")
     worker = await world.join("w", under=boss)
     await world.task(by=boss, held_by=worker)
@@ -153,7 +155,7 @@ async def test_the_coordinator_of_a_session_without_one_is_the_person(world: Wor
     assert (await resolve(world, "coordinator", await world.join("w"))).mailbox == HUMAN_MAILBOX
 
 
-async def test_the_persons_coordinator_is_the_only_one_there_is(world: World) -> None:
+async def test_the_coordinator_for_the_person_is_the_only_coordinator(world: World) -> None:
     with pytest.raises(errors.NotFound):
         await resolve(world, "coordinator", project="vc")
     boss = await world.boss("boss")
@@ -166,7 +168,7 @@ async def test_the_persons_coordinator_is_the_only_one_there_is(world: World) ->
     assert refused.value.data["candidates"] == ["session:boss", "session:rival"]
 
 
-async def test_mail_for_the_departed_goes_up_step_by_step_and_says_why(world: World) -> None:
+async def test_mail_for_an_ended_session_goes_up_to_the_next_live_session_with_a_reason(world: World) -> None:
     top = await world.boss("top")
     boss = await world.boss("boss", under=top)
     worker = await world.join("w", under=boss)
@@ -189,11 +191,11 @@ async def test_mail_for_the_departed_goes_up_step_by_step_and_says_why(world: Wo
     await world.end(heir)
     assert (await goes())[0] == top.name  # the successor's own coordinator
     await world.end(top)
-    box, reason = await goes()
-    assert box == HUMAN_MAILBOX and reason == "w has ended (failed), and no session above it is active"
+    mailbox, reason = await goes()
+    assert mailbox == HUMAN_MAILBOX and reason == "w has ended (failed), and no session above it is active"
 
 
-async def test_a_coordinator_that_was_succeeded_is_its_successor_to_its_workers(world: World) -> None:
+async def test_mail_to_a_succeeded_coordinator_goes_to_its_successor(world: World) -> None:
     boss, heir = await world.boss("boss"), await world.boss("heir")
     worker = await world.join("w", under=boss)
     await world.end(boss, "lost")
@@ -203,7 +205,7 @@ async def test_a_coordinator_that_was_succeeded_is_its_successor_to_its_workers(
     assert (await resolve(world, boss.name, worker)).mailbox == heir.name
 
 
-async def test_chains_without_end_are_given_up(world: World) -> None:
+async def test_an_endless_chain_of_successors_is_given_up(world: World) -> None:
     one, two = await world.boss("one"), await world.boss("two")
     for gone, heir in ((one, two), (two, one)):
         await world.store.write(lambda tx, g=gone, h=heir: tx.sessions.set_successor(g.name, successor_id=h.name))

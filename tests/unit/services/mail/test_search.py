@@ -1,4 +1,4 @@
-"""Finding mail by its words: at once after the send, by whoever may see it."""
+"""Find mail by its words, at once after the send, for callers that may read the mail."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ async def found(world: World, query: str, by: Any = None, **fields: Any) -> list
     return [message.subject for message in page.messages]
 
 
-async def test_words_phrases_and_beginnings(world: World) -> None:
+async def test_mail_is_found_by_words_phrases_and_beginnings(world: World) -> None:
     await world.join("w")
     await world.send(None, "w", subject="one", message="Deadlock in the pool, LOCK order reversed")
     await world.send(None, "w", subject="two", message="the pool is order less, lock it")
@@ -44,19 +44,19 @@ async def test_words_phrases_and_beginnings(world: World) -> None:
     "query",
     ['pool" OR "x', "pool)", "NEAR(pool)", "pool -lock", "scope:prj", "a^b", 'say "unfinished', "{pool}", "*x"],
 )
-async def test_nothing_that_is_typed_is_an_operator(world: World, query: str) -> None:
+async def test_typed_text_is_never_an_operator(world: World, query: str) -> None:
     await world.join("w")
     await world.send(None, "w", subject="s", message="pool lock")
     await found(world, query)  # finds or does not, but is never a fault
 
 
 @pytest.mark.parametrize("query", ["*", '""', "- ! ?", '"  "'])
-async def test_without_a_word_there_is_nothing_to_find(world: World, query: str) -> None:
+async def test_a_query_without_a_word_is_refused(world: World, query: str) -> None:
     with pytest.raises(errors.Invalid):
         await found(world, query)
 
 
-async def test_a_session_finds_what_its_project_sent_or_got(world: World) -> None:
+async def test_a_session_finds_mail_that_its_project_sent_or_received(world: World) -> None:
     worker, stranger = await world.join("w"), await world.join("s", project=OTHER)
     await world.send(worker, "human", subject="ours", message="alpha")
     await world.send(stranger, "human", subject="theirs", message="alpha")
@@ -70,13 +70,15 @@ async def test_a_session_finds_what_its_project_sent_or_got(world: World) -> Non
             await found(world, "alpha", worker, **fields)
 
 
-async def test_a_body_that_lies_in_a_file_is_found_too(world: World) -> None:
+async def test_a_body_in_a_file_is_found(world: World) -> None:
     await world.join("w")
     await world.send(None, "w", subject="long", message="x " * limits.inline_bytes_max + "needle")
     assert await found(world, "needle") == ["long"]
 
 
-async def test_pages_go_on_and_batches_are_taken_in_to_the_end(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_pages_continue_and_batches_are_indexed_to_the_end(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(limits, "search_index_rows_max", 2)
     await world.join("w")
     for number in range(5):
@@ -92,7 +94,7 @@ async def test_pages_go_on_and_batches_are_taken_in_to_the_end(world: World, mon
             await search.search_mail(world.dana, ops.SearchMail(query="alpha", project="vc", cursor=cursor))
 
 
-async def test_upkeep_takes_in_what_was_sent(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_index_job_indexes_sent_mail(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "search_index_seconds", 0)
     monkeypatch.setattr(limits, "search_index_rows_max", 2)
     await world.join("w")
@@ -107,7 +109,9 @@ async def test_upkeep_takes_in_what_was_sent(world: World, monkeypatch: pytest.M
     assert await behind(world) == 0 and await job.run_once() is None
 
 
-async def test_upkeep_lets_senders_go_first_but_not_for_ever(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_index_job_waits_for_senders_for_a_limited_time(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(limits, "search_index_seconds", 0)
     monkeypatch.setattr(limits, "search_unindexed_messages_max", 4)
     await world.join("w")

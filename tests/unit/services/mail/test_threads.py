@@ -1,4 +1,4 @@
-"""Conversations: whole, claimed by the first, given back."""
+"""Threads: read, claimed by a session, and released."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def thread(world: World, caller: Any, message: Any) -> ops.Thread:
     return found
 
 
-async def test_a_conversation_is_found_by_any_of_its_messages(world: World) -> None:
+async def test_a_thread_is_found_by_each_of_its_messages(world: World) -> None:
     boss = await world.boss("boss")
     worker = await world.join("w", under=boss)
     asked = await world.send(worker, to_coordinator=True, subject="Port?")
@@ -41,7 +41,7 @@ async def test_a_conversation_is_found_by_any_of_its_messages(world: World) -> N
         assert [one.body for one in found.messages] == ["b", "8081", "ok"]
 
 
-async def test_the_first_to_claim_has_it_and_the_rest_no_longer_see_it(world: World) -> None:
+async def test_a_claimed_thread_is_offered_to_its_holder_only(world: World) -> None:
     one, two = await world.join("one"), await world.join("two")
     sent = await world.send(None, "vc", subject="Crash")
     assert await world.subjects(one) == await world.subjects(two) == ["Crash"]
@@ -57,7 +57,7 @@ async def test_the_first_to_claim_has_it_and_the_rest_no_longer_see_it(world: Wo
     assert [event.kind for event in await world.log()].count("thread.claimed") == 1
 
 
-async def test_what_is_given_back_is_offered_again_also_to_those_who_saw_it(world: World) -> None:
+async def test_a_released_thread_is_offered_again_to_all(world: World) -> None:
     one, two = await world.join("one"), await world.join("two")
     sent = await world.send(None, "vc", subject="Crash")
     assert len(await world.read(two)) == 1 and await world.subjects(two) == []
@@ -70,7 +70,7 @@ async def test_what_is_given_back_is_offered_again_also_to_those_who_saw_it(worl
         await release(world, one, sent)
 
 
-async def test_the_person_may_release_for_anyone_and_an_end_releases_all(world: World) -> None:
+async def test_the_person_may_release_each_thread_and_an_ended_session_releases_its_threads(world: World) -> None:
     one, two = await world.join("one"), await world.join("two")
     first, second = await world.send(None, "vc", subject="a"), await world.send(None, "vc", subject="b")
     await claim(world, one, first)
@@ -84,7 +84,7 @@ async def test_the_person_may_release_for_anyone_and_an_end_releases_all(world: 
     assert all(event.data["to"] == ["prj_00000000000000000000000000"] for event in released)  # wakes who waits
 
 
-async def test_whoever_answers_a_projects_mail_has_the_conversation(world: World) -> None:
+async def test_an_answer_to_mail_of_a_project_claims_the_thread(world: World) -> None:
     asker = await world.join("asker", project=OTHER)
     one, two = await world.join("one"), await world.join("two")
     sent = await world.send(asker, "vc", subject="Help")
@@ -94,7 +94,7 @@ async def test_whoever_answers_a_projects_mail_has_the_conversation(world: World
     assert [event.kind for event in await world.log()].count("thread.claimed") == 1
 
 
-async def test_a_late_answer_of_another_does_not_take_it_away(world: World) -> None:
+async def test_a_late_answer_of_another_session_does_not_take_the_claim(world: World) -> None:
     asker = await world.join("asker", project=OTHER)
     one, two = await world.join("one"), await world.join("two")
     sent = await world.send(asker, "vc", subject="Help")
@@ -103,7 +103,7 @@ async def test_a_late_answer_of_another_does_not_take_it_away(world: World) -> N
     assert (await thread(world, two, sent)).claimed_by == one.name
 
 
-async def test_a_session_sees_of_a_conversation_what_its_project_sent_or_got(world: World) -> None:
+async def test_a_session_reads_the_messages_of_a_thread_that_its_project_sent_or_received(world: World) -> None:
     asker, worker = await world.join("asker", project=OTHER), await world.join("w")
     sent = await world.send(asker, "vc", subject="Help")
     inside = await world.send(worker, "human", subject="Theirs")
@@ -113,7 +113,7 @@ async def test_a_session_sees_of_a_conversation_what_its_project_sent_or_got(wor
     assert len((await thread(world, world.dana, inside)).messages) == 1
 
 
-async def test_who_only_sent_it_does_not_take_it_from_those_whom_it_is_for(world: World) -> None:
+async def test_the_sender_of_a_thread_cannot_claim_the_thread(world: World) -> None:
     asker = await world.join("asker", project=OTHER)
     one = await world.join("one")
     sent = await world.send(asker, "vc", "human", subject="Help")  # to several: mail, no issue

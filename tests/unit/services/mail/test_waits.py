@@ -1,4 +1,4 @@
-"""Waiting for mail: at once with what is there, else a whole burst; nothing slips between."""
+"""Wait for mail: unread mail answers at once, else the wait collects a whole burst."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from maestro.core import errors, limits
 from maestro.domain.messages import MessageType
-from maestro.domain.tasks import Priority
+from maestro.domain.priorities import Priority
 from maestro.operations import mail_shapes as ops
 from maestro.services.mail import threads
 from maestro.services.mail.waits import MailWaits
@@ -41,7 +41,7 @@ def subjects(found: ops.InboxPage) -> list[str]:
     return [message.subject for message in found.messages]
 
 
-async def test_what_is_unread_answers_at_once(world: World) -> None:
+async def test_unread_mail_answers_at_once(world: World) -> None:
     worker = await world.join("w")
     await world.send(None, "w", subject="a")
     await world.send(None, "vc", subject="b")
@@ -50,7 +50,7 @@ async def test_what_is_unread_answers_at_once(world: World) -> None:
     assert len(await world.unread(worker)) == 2  # not read before it has come out
 
 
-async def test_the_cursor_of_the_wait_before_confirms_it(world: World) -> None:
+async def test_the_cursor_of_the_wait_before_confirms_its_mail(world: World) -> None:
     worker = await world.join("w")
     sent = await world.send(None, "w")
     found = await wait(world, worker)
@@ -68,7 +68,7 @@ async def test_a_burst_of_three_is_one_answer(world: World) -> None:
     assert sorted(subjects(await waits)) == ["a", "b", "c"]
 
 
-async def test_while_mail_keeps_coming_the_answer_waits_for_quiet(world: World) -> None:
+async def test_the_answer_waits_for_the_end_of_a_burst(world: World) -> None:
     worker = await world.join("w")
     waits = wait(world, worker)
     await listening(world, worker)
@@ -79,7 +79,7 @@ async def test_while_mail_keeps_coming_the_answer_waits_for_quiet(world: World) 
     waits.cancel()
 
 
-async def test_critical_mail_ends_the_gathering_at_once(world: World) -> None:
+async def test_critical_mail_ends_the_collection_at_once(world: World) -> None:
     worker = await world.join("w")
     waits = wait(world, worker, count=10)
     await listening(world, worker)
@@ -89,7 +89,7 @@ async def test_critical_mail_ends_the_gathering_at_once(world: World) -> None:
     assert subjects(await wait(world, worker, count=10)) == ["now", "later"]  # also if it was there before
 
 
-async def test_a_count_is_waited_for(world: World) -> None:
+async def test_a_wait_can_ask_for_a_number_of_messages(world: World) -> None:
     worker = await world.join("w")
     await world.send(None, "w", subject="0")
     waits = wait(world, worker, count=3)  # it ends with the third, not with the quiet after it
@@ -101,13 +101,13 @@ async def test_a_count_is_waited_for(world: World) -> None:
     assert subjects(await waits) == ["0", "1", "2"]
 
 
-async def test_a_timeout_answers_with_what_came_short_of_the_count(world: World) -> None:
+async def test_a_timeout_answers_with_fewer_messages_than_the_number(world: World) -> None:
     worker = await world.join("w")
     await world.send(None, "w", subject="only")
     assert subjects(await wait(world, worker, count=3, timeout=20)) == ["only"]
 
 
-async def test_nothing_in_time_is_a_timeout_that_tells_of_a_silent_coordinator(world: World) -> None:
+async def test_a_timeout_without_mail_reports_a_silent_coordinator(world: World) -> None:
     boss = await world.boss("boss")
     worker = await world.join("w", under=boss)
     with pytest.raises(errors.TimedOut) as refused:
@@ -119,7 +119,7 @@ async def test_nothing_in_time_is_a_timeout_that_tells_of_a_silent_coordinator(w
     assert "boss was last heard of at 12:00:00 UTC; its status is idle" in refused.value.hint
 
 
-async def test_only_what_is_wanted_ends_a_wait(world: World) -> None:
+async def test_only_matching_mail_ends_a_wait(world: World) -> None:
     worker = await world.join("w")
     waits = wait(world, worker, type=MessageType.QUERY, debounce=0)
     await listening(world, worker)
@@ -136,7 +136,7 @@ async def test_a_peek_leaves_no_receipt(world: World) -> None:
     assert (await wait(world, worker, peek=True)).receipt == ""
 
 
-async def test_each_box_wakes_and_nothing_else_of_the_project_does(world: World) -> None:
+async def test_mail_in_each_mailbox_ends_a_wait_and_other_mail_of_the_project_does_not(world: World) -> None:
     await world.member("ada")
     worker = await world.join("w", member="ada", path="/src/dave/vc")
     for to in ("w", "@ada", "dave/vc", "vc"):
@@ -152,7 +152,7 @@ async def test_each_box_wakes_and_nothing_else_of_the_project_does(world: World)
         await world.read(worker)
 
 
-async def test_what_happens_beside_the_mail_does_not_keep_it_waiting(world: World) -> None:
+async def test_other_events_do_not_extend_a_wait(world: World) -> None:
     """The quiet that a burst ends with is quiet of mail: a busy project has no other."""
     worker = await world.join("w")
     waits = wait(world, worker, debounce=200)
@@ -164,7 +164,7 @@ async def test_what_happens_beside_the_mail_does_not_keep_it_waiting(world: Worl
     assert subjects(await waits) == ["a"]
 
 
-async def test_a_conversation_that_is_given_back_wakes_those_who_wait(world: World) -> None:
+async def test_a_released_thread_ends_a_wait(world: World) -> None:
     one, two = await world.join("one"), await world.join("two")
     sent = await world.send(None, "vc", subject="Crash")
     await world.do(threads.claim_thread, ops.OneThread(id=sent.id), by=one)
@@ -176,7 +176,7 @@ async def test_a_conversation_that_is_given_back_wakes_those_who_wait(world: Wor
     assert subjects(await waits) == ["Crash"]
 
 
-async def test_it_listens_before_it_looks(world: World) -> None:
+async def test_a_wait_subscribes_before_its_first_read(world: World) -> None:
     """What comes between the look and the wait is not lost: here it comes with the first look itself."""
     worker = await world.join("w")
 
@@ -199,7 +199,7 @@ async def test_it_listens_before_it_looks(world: World) -> None:
         assert subjects(await waits.wait_for_mail(worker, ops.WaitMail(timeout=LONG, debounce=0))) == ["between"]
 
 
-async def test_whoever_waits_is_there_all_the_while(world: World) -> None:
+async def test_a_waiting_session_is_present(world: World) -> None:
     worker = await world.join("w")
     waits = wait(world, worker)
     await listening(world, worker)
@@ -215,7 +215,7 @@ async def test_whoever_waits_is_there_all_the_while(world: World) -> None:
     assert world.presence.was_heard_within(worker.name)  # to take an answer is
 
 
-async def test_a_wait_answers_with_no_more_than_fits(world: World) -> None:
+async def test_an_answer_of_a_wait_has_a_limited_size(world: World) -> None:
     worker = await world.join("w")
     for _ in range(limits.wait_messages_max + 1):
         await world.send(None, "w")

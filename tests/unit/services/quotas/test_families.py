@@ -1,4 +1,4 @@
-"""A family is a session and all below it, however the store and the memory come by it."""
+"""A family is a session and all sessions below it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ async def top_of(world: World, caller: Caller) -> str:
     return found
 
 
-async def test_the_top_is_the_first_session_without_a_parent(world: World) -> None:
+async def test_the_top_of_a_family_is_the_first_session_without_a_parent(world: World) -> None:
     boss = await world.boss("boss")
     worker = await world.join("worker", under=boss)
     helper = await world.join("helper", by=worker)

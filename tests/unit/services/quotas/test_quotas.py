@@ -1,4 +1,4 @@
-"""Sessions that Maestro spawned have bounds of their own: the quota of registered sessions leaves them out."""
+"""The quota of registered sessions does not count sessions that Maestro spawned."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ async def mark_spawned(world: World, caller: Caller) -> None:
         spawn = Spawn(
             session_id=caller.name,
             tool="claude",
-            words=[],
+            arguments=[],
             model=None,
             permission=Permission.EDIT,
             strategy="simple",
@@ -70,7 +70,7 @@ async def test_a_batch_that_runs_again_counts_once(world: World) -> None:
 
     def take(tx: Tx) -> None:
         quotas.count_new_task(tx, worker, request)
-        guard.count_message(tx, worker, "box", name="box")
+        guard.count_message(tx, worker, "mailbox", name="mailbox")
         mark(tx)
 
     def mark(tx: Tx) -> None:

@@ -9,9 +9,9 @@ import pytest
 from maestro.core import limits
 from maestro.domain.documents import ReportKind
 from maestro.domain.messages import HUMAN_MAILBOX, MessageType
-from maestro.domain.tasks import Priority
+from maestro.domain.priorities import Priority
 from maestro.operations.sessions import AdoptSessions, ReportSession
-from maestro.services.recovery.undelivered_mail import UnreadMailJob
+from maestro.services.recovery.undelivered_mail import UndeliveredMailJob
 from maestro.services.sessions import adoption
 from maestro.services.tasks import session_report
 from maestro.store.repositories.deliveries import MessageFilter
@@ -21,7 +21,7 @@ World = Any
 
 async def settle(world: World) -> int:
     """Every round there is to do; how many there were."""
-    job, rounds = UnreadMailJob(world.store), 0
+    job, rounds = UndeliveredMailJob(world.store), 0
     while await job.run_once() is not None:
         rounds += 1
     return rounds
@@ -48,7 +48,9 @@ async def test_unread_mail_goes_to_the_coordinator_and_says_why(world: World) ->
     )
     assert await world.states(left) == {worker.name: "expired", boss.name: "sent"}
     assert await world.states(read) == {worker.name: "read"}
-    (expired,) = [d for d in await world.store.read(lambda tx: tx.deliveries.of_message(2)) if d.box == worker.name]
+    (expired,) = [
+        d for d in await world.store.read(lambda tx: tx.deliveries.of_message(2)) if d.mailbox == worker.name
+    ]
     assert (expired.via, expired.reason) == ("rerouted", one.reason) and expired.expired_at is not None
     (event,) = [event for event in await world.log() if event.kind == "mail.rerouted"]
     assert (event.subject, event.data["from"], event.data["to"]) == (left.id, worker.name, [boss.name])

@@ -1,4 +1,4 @@
-"""Writing messages: what is stored, for whom, in which conversation."""
+"""Send and answer mail: stored messages, recipients, threads and attachments."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from maestro.core import errors, limits
 from maestro.domain.messages import HUMAN_MAILBOX, Message, MessageType, SenderKind
-from maestro.domain.tasks import Priority
+from maestro.domain.priorities import Priority
 from maestro.operations import mail_shapes as ops
 
 World = Any
@@ -29,7 +29,7 @@ async def test_a_message_is_attested_stored_and_logged(world: World) -> None:
         boss, "w", subject="Rebase", message="Now.", type=MessageType.ASSIGNMENT, priority=Priority.HIGH
     )
     (one,) = sent.deliveries
-    assert (one.box, one.name, one.status, one.reason) == (worker.name, "w", "sent", None)
+    assert (one.mailbox, one.name, one.status, one.reason) == (worker.name, "w", "sent", None)
     message = await stored(world, sent)
     assert (message.subject, message.body, message.to) == ("Rebase", "Now.", ["w"])
     assert (message.type, message.priority) == (MessageType.ASSIGNMENT, Priority.HIGH)
@@ -48,13 +48,13 @@ async def test_a_message_is_attested_stored_and_logged(world: World) -> None:
     assert event.data["to"] == [worker.name] and event.data["thread"] == sent.id
 
 
-async def test_the_person_signs_as_the_person(world: World) -> None:
+async def test_mail_of_the_person_names_the_person_as_sender(world: World) -> None:
     await world.join("w")
     sender = (await stored(world, await world.send(None, "w"))).sender
     assert (sender.kind, sender.id, sender.name) == (SenderKind.PERSON, "dana", "dana")
 
 
-async def test_the_usual_type_is_the_senders(world: World) -> None:
+async def test_the_default_type_depends_on_the_sender(world: World) -> None:
     boss = await world.boss("boss")
     worker = await world.join("w", under=boss)
     types = [(await stored(world, await world.send(by, "human"))).type for by in (boss, worker)]
@@ -64,16 +64,16 @@ async def test_the_usual_type_is_the_senders(world: World) -> None:
     assert chosen == list(MessageType)
 
 
-async def test_every_way_to_name_recipients_adds_up_and_each_gets_it_once(world: World) -> None:
+async def test_all_named_recipients_get_the_message_once(world: World) -> None:
     boss, ada = await world.boss("boss"), await world.member("ada")
     worker, peer = await world.join("w", under=boss), await world.join("x", under=boss)
     sent = await world.send(worker, "x", peer.name, "dave/vc", to_member=["ada"], to_coordinator=True)
-    assert {one.box for one in sent.deliveries} == {peer.name, DAVE, ada.id, boss.name}
+    assert {one.mailbox for one in sent.deliveries} == {peer.name, DAVE, ada.id, boss.name}
     assert len(sent.deliveries) == 4
     assert (await stored(world, sent)).to == ["x", peer.name, "dave/vc", "member:ada", "coordinator"]
 
 
-async def test_nobody_named_or_one_unknown_sends_nothing(world: World) -> None:
+async def test_a_missing_or_unknown_recipient_stops_the_message(world: World) -> None:
     worker = await world.join("w")
     with pytest.raises(errors.Invalid):
         await world.send(worker)
@@ -82,17 +82,17 @@ async def test_nobody_named_or_one_unknown_sends_nothing(world: World) -> None:
     assert await world.unread() == []
 
 
-async def test_mail_to_the_departed_tells_its_sender_where_it_went(world: World) -> None:
+async def test_the_sender_learns_where_mail_to_an_ended_session_went(world: World) -> None:
     boss = await world.boss("boss")
     worker = await world.join("w", under=boss)
     await world.end(worker, "completed")
     (one,) = (await world.send(None, "w", subject="Still there?")).deliveries
-    assert (one.box, one.reason) == (boss.name, "w has ended (completed); the message goes to boss")
+    assert (one.mailbox, one.reason) == (boss.name, "w has ended (completed); the message goes to boss")
     received = await world.unread(boss)
     assert [message.reason for message in received if message.subject == "Still there?"] == [one.reason]
 
 
-async def test_mail_about_a_task(world: World) -> None:
+async def test_mail_can_be_about_a_task(world: World) -> None:
     boss = await world.boss("boss")
     worker = await world.join("w", under=boss)
     task = await world.task(held_by=worker)
@@ -113,17 +113,17 @@ async def test_mail_about_a_task(world: World) -> None:
     assert aside.thread_id == aside.id
 
 
-async def test_another_projects_inbox_takes_mail_from_anyone(world: World) -> None:
+async def test_the_inbox_of_another_project_takes_mail_from_every_session(world: World) -> None:
     stranger, worker = await world.join("s", project=OTHER), await world.join("w")
     request = ops.PostToProject(project="vc", subject="Your API broke", message="Since today.")
     sent = await world.do(world.sending.post_to_project, request, by=stranger)
-    assert [one.box for one in sent.deliveries] == [VC]
+    assert [one.mailbox for one in sent.deliveries] == [VC]
     (received,) = await world.unread(worker)
     assert (received.subject, received.sender.project, received.to) == ("Your API broke", "other", ["project:vc"])
     assert await world.unread(stranger) == []
 
 
-async def test_attachments_and_large_bodies_lie_in_files_until_they_are_asked_for(world: World) -> None:
+async def test_attachments_and_large_bodies_are_stored_in_files(world: World) -> None:
     await world.join("w")
     large, body = b"\x00\xff" * limits.inline_bytes_max, "ä" * (limits.inbox_body_chars_max + 1)
     files = [ops.MailFile(file_name=f"f{number}", content=bytes([number])) for number in range(3)]
@@ -145,7 +145,7 @@ async def test_attachments_and_large_bodies_lie_in_files_until_they_are_asked_fo
         assert (found.content, found.bytes) == (content, len(content))
 
 
-async def test_an_attachment_is_for_those_who_may_see_its_message(world: World) -> None:
+async def test_an_attachment_is_readable_for_readers_of_its_message(world: World) -> None:
     await world.join("w")
     stranger = await world.join("s", project=OTHER)
     sent = await world.send(None, "w", attach=[ops.MailFile(file_name="f", content=b"x")])
@@ -157,7 +157,7 @@ async def test_an_attachment_is_for_those_who_may_see_its_message(world: World) 
             )
 
 
-def test_attachments_have_a_limit_together(world: World) -> None:
+def test_the_total_size_of_attachments_is_limited(world: World) -> None:
     half = ops.MailFile(file_name="f", content=b"x" * limits.attachment_bytes_max)
     request = ops.SendMail(subject="s", message="b", attach=[half, half])
     world.sending.store_contents(request, world.blobs.store_content)
@@ -168,7 +168,7 @@ def test_attachments_have_a_limit_together(world: World) -> None:
         )
 
 
-async def test_an_answer_goes_to_whoever_wrote_and_stays_in_the_conversation(world: World) -> None:
+async def test_an_answer_goes_to_the_sender_and_stays_in_the_thread(world: World) -> None:
     boss = await world.boss("boss")
     worker = await world.join("w", under=boss)
     await world.task(held_by=worker)
@@ -184,7 +184,7 @@ async def test_an_answer_goes_to_whoever_wrote_and_stays_in_the_conversation(wor
     assert again.type is MessageType.QUERY and await world.states(again) == {boss.name: "sent"}
 
 
-async def test_answering_ones_own_message_reaches_those_it_was_for(world: World) -> None:
+async def test_an_answer_to_an_own_message_goes_to_its_recipients(world: World) -> None:
     boss = await world.boss("boss")
     one, two = await world.join("one", under=boss), await world.join("two", under=boss)
     sent = await world.send(boss, "one", "two", "human")
@@ -192,17 +192,17 @@ async def test_answering_ones_own_message_reaches_those_it_was_for(world: World)
     assert await world.states(more) == {one.name: "sent", two.name: "sent", HUMAN_MAILBOX: "sent"}
 
 
-async def test_the_person_and_the_departed_are_answered_too(world: World) -> None:
+async def test_the_person_and_ended_sessions_can_be_answered(world: World) -> None:
     boss = await world.boss("boss")
     worker = await world.join("w", under=boss)
     from_dana, from_worker = await world.send(None, "w"), await world.send(worker, to_coordinator=True)
     assert await world.states(await world.reply(worker, from_dana)) == {HUMAN_MAILBOX: "sent"}
     await world.end(worker)
     (one,) = (await world.reply(None, from_worker)).deliveries
-    assert one.box == boss.name and "w has ended" in one.reason
+    assert one.mailbox == boss.name and "w has ended" in one.reason
 
 
-async def test_the_persons_answer_belongs_to_the_conversation_wherever_they_stand(world: World) -> None:
+async def test_the_persons_answer_stays_in_the_thread_from_any_directory(world: World) -> None:
     worker, stranger = await world.join("w"), await world.join("s", project=OTHER)
     asked = await world.send(worker, "human", subject="Secret?")
     answer = await world.reply(None, asked, project="other")  # given from a directory of another project
@@ -213,7 +213,7 @@ async def test_the_persons_answer_belongs_to_the_conversation_wherever_they_stan
     assert sent.project == VC
 
 
-async def test_nobody_answers_the_server_and_nobody_sees_what_is_not_theirs(world: World) -> None:
+async def test_answers_to_the_server_and_to_hidden_messages_are_refused(world: World) -> None:
     boss = await world.boss("boss")
     worker = await world.join("w", under=boss)
     await world.end(boss)

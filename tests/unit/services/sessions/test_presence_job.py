@@ -35,7 +35,7 @@ async def test_a_waiting_session_stays_alive_and_keeps_its_claims(world: World) 
     job = PresenceJob(world.store, world.presence, clock=world.clock)
     with world.presence.keep_connected(worker.name):
         for _ in range(5):
-            world.clock.advance(limits.lease_seconds_default - 1)
+            world.clock.advance(limits.task_lease_seconds_default - 1)
             await job.run_once()
             session = await world.session(worker)
             task = await world.store.read(lambda tx: tx.tasks.by_number(worker.project_id, 1))

@@ -80,6 +80,7 @@ class FakeChannel:
     flushes: int = 0
     waits: int | None = None
     held: str = ""
+    real_paths: dict[str, str] = field(default_factory=dict)
 
     async def write_out(self, data: str | bytes) -> None:
         self.written += data.encode() if isinstance(data, str) else data
@@ -98,7 +99,7 @@ class FakeChannel:
 
     async def open_file(self, path: str) -> str:
         self.held = path
-        return path if path.startswith("/") else f"/src/dave/vc/{path}"
+        return self.real_paths.get(path, path if path.startswith("/") else f"/src/dave/vc/{path}")
 
     async def read_opened_file(self) -> bytes:
         return self.files[self.held]

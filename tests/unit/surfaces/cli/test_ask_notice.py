@@ -11,20 +11,20 @@ from maestro.operations.asks import AskList
 from maestro.operations.task_shapes import TaskList
 from maestro.testing.factories import make_ask
 
-NOTE = "parser needs you: Which port?  (maestro ask show req_1)\n"
+NOTE = "parser needs you: Which port?  (maestro ask show ask_1)\n"
 
 
 @pytest.fixture(autouse=True)
 def answered(app: Any) -> None:
-    app.answers |= {"task.list": TaskList(tasks=[]), "ask.list": AskList(asks=[make_ask(id="req_1")])}
+    app.answers |= {"task.list": TaskList(tasks=[]), "ask.list": AskList(asks=[make_ask(id="ask_1")])}
 
 
 async def test_each_request_is_told_once_after_the_next_command(cli: Any, app: Any) -> None:
     assert (await cli.run("task list", stderr_tty=True)).err.endswith(NOTE)
     assert NOTE not in (await cli.run("task list", stderr_tty=True)).err
-    app.answers["ask.list"] = AskList(asks=[make_ask(id="req_1"), make_ask(id="req_2", title="And\nnow?")])
+    app.answers["ask.list"] = AskList(asks=[make_ask(id="ask_1"), make_ask(id="ask_2", title="And\nnow?")])
     said = (await cli.run("task list", stderr_tty=True)).err
-    assert NOTE not in said and said.endswith("parser needs you: And now?  (maestro ask show req_2)\n")
+    assert NOTE not in said and said.endswith("parser needs you: And now?  (maestro ask show ask_2)\n")
 
 
 async def test_only_a_person_at_a_terminal_is_told(cli: Any, app: Any) -> None:

@@ -18,7 +18,7 @@ from maestro.operations.task_shapes import TaskList
 from maestro.testing.factories import make_ask, make_session, make_task
 
 NOBODY = Caller(Role.NOBODY, "nobody")
-ASK = make_ask(id="req_1", asked_by="parser", title="Drop the table?", choices=["yes", "no"])
+ASK = make_ask(id="ask_1", asked_by="parser", title="Drop the table?", choices=["yes", "no"])
 
 
 @pytest.fixture
@@ -59,11 +59,11 @@ async def test_what_needs_you_stands_first(cli: Any, app: Any, board: Any) -> No
     ended = await cli.run("")
     lines = ended.out.splitlines()
     assert lines[0] == "needs you"
-    assert lines[1].split()[0] == "req_1" and "parser" in lines[1] and "Drop the table?  [yes / no]" in lines[1]
+    assert lines[1].split()[0] == "ask_1" and "parser" in lines[1] and "Drop the table?  [yes / no]" in lines[1]
     assert ended.out.index("2 unread  maestro mail inbox") < ended.out.index("github.com/acme/vc")
-    assert ended.err == "next: maestro ask answer req_1 …\n"
+    assert ended.err == "next: maestro ask answer ask_1 …\n"
     shown = (await cli.run("--json")).json
-    assert [one["id"] for one in shown["asks"]] == ["req_1"] and shown["unread"] == 2
+    assert [one["id"] for one in shown["asks"]] == ["ask_1"] and shown["unread"] == 2
 
 
 async def test_unread_mail_is_the_next_step_when_nobody_asks(cli: Any, app: Any, board: Any) -> None:

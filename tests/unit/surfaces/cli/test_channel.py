@@ -1,11 +1,10 @@
-from __future__ import annotations
+"""Tests of the client as a command sees the client."""
 
-import socket
+from __future__ import annotations
 
 import pytest
 
 from maestro.surfaces.cli.channel import wants_color
-from maestro.surfaces.cli.peers import find_peer
 
 
 @pytest.mark.parametrize(
@@ -21,11 +20,7 @@ from maestro.surfaces.cli.peers import find_peer
         ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, True, False),
     ],
 )
-def test_colours_are_for_whoever_wants_them(environment: dict[str, str], tty: bool, color: bool) -> None:
+def test_the_person_s_variables_decide_about_colours_before_the_terminal(
+    environment: dict[str, str], tty: bool, color: bool
+) -> None:
     assert wants_color(environment, tty=tty) is color
-
-
-def test_who_is_not_attested_is_nobody() -> None:
-    assert find_peer(None) is None
-    with socket.socket(socket.AF_INET) as plain:
-        assert find_peer(plain) is None

@@ -9,7 +9,7 @@ import pytest
 from maestro.core import errors
 from maestro.domain.callers import Caller, Role
 from maestro.domain.messages import BroadcastScope, MessageType, ReceiptStep, ReceivedMessage
-from maestro.domain.tasks import Priority
+from maestro.domain.priorities import Priority
 from maestro.operations.asks import AskList
 from maestro.operations.files import CheckedFile, FileAccess
 from maestro.operations.mail_shapes import ConfirmedReceipt, InboxPage, MailFile, SentMail
@@ -165,9 +165,9 @@ async def test_waiting_for_sessions_ends_with_what_it_found(cli: Any, app: Any) 
 
 async def test_an_answer_may_be_a_choice_or_a_sentence(cli: Any, app: Any) -> None:
     app.answers["ask.answer"] = make_ask()
-    await cli.run('ask answer req_1 "Use port 8081."')
+    await cli.run('ask answer ask_1 "Use port 8081."')
     assert app.last.request.answer == "Use port 8081."
-    await cli.run("ask answer req_1 allow")
+    await cli.run("ask answer ask_1 allow")
     assert app.last.request.answer == "allow"
     app.answers["ask.create"] = make_ask()
     await cli.run('ask create "Drop it?" --choice "yes, all" --choice no')

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from maestro.domain.members import Team, Tool
+from maestro.domain.members import Team
 from maestro.operations.members import MemberList
 from maestro.operations.teams import TeamList
 from maestro.testing.factories import make_member
+from maestro.tools.registry import Tool
 
 ADA = make_member(role="Engineer")
 TEAM = Team(

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from maestro.core import limits
+from maestro.domain.priorities import Priority
 from maestro.domain.sessions import SessionMode
-from maestro.domain.tasks import Priority
 from maestro.operations.task_shapes import TaskList, TaskWaitUntil
 
 DONE = TaskList(tasks=[])

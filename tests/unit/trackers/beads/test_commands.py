@@ -1,15 +1,13 @@
-"""The words for bd, and what of our environment it sees."""
+"""Tests of the arguments and the environment of `bd` commands."""
 
 from __future__ import annotations
 
-import pytest
-
-from maestro.domain.tasks import Priority
+from maestro.domain.priorities import Priority
 from maestro.trackers.base import NewIssue
-from maestro.trackers.beads import commands, generations
+from maestro.trackers.beads import commands
 
 
-def test_a_call_sees_this_project_and_this_name_alone() -> None:
+def test_a_call_gets_only_the_variables_of_its_project_and_actor() -> None:
     outer = {
         "PATH": "/bin", "BEADS_DIR": "/elsewhere", "BD_ACTOR": "me", "BEADS_ACTOR": "me", "BD_DB": "x",
         "MAESTRO_TOKEN": "secret", "BEADS_MAIL_DELEGATE": "x",
@@ -21,33 +19,12 @@ def test_a_call_sees_this_project_and_this_name_alone() -> None:
     assert "BD_ACTOR" not in commands.call_environment(outer, folder="/p/.beads", actor="")
 
 
-def test_texts_stand_where_no_flag_is_read() -> None:
+def test_a_text_cannot_be_read_as_a_flag() -> None:
     new = NewIssue(
         title="--json", description="-x", priority=Priority.CRITICAL, actor="a", outside_ref="maestro:tsk_1"
     )
-    words = commands.create_command(new)
-    assert words[-2:] == ["--", "--json"] and words[words.index("-d") + 1] == "-x"
-    assert words[words.index("-p") + 1] == "0"
-    said = commands.add_comment_command("bd-1", "--claim", actor="a")
-    assert said[-2:] == ["--", "--claim"]
-
-
-@pytest.mark.parametrize(
-    ("text", "version", "counts"),
-    [
-        ("bd version 0.46.0 (dev: main@abc)", (0, 46, 0), False),
-        ("bd version 0.50.3", (0, 50, 3), True),
-        ('{"version": "1.0.5", "commit": "1.2"}', (1, 0, 5), True),
-        ("bd version 2.1", (2, 1, 0), True),
-    ],
-)
-def test_which_generation(text: str, version: tuple[int, int, int], counts: bool) -> None:
-    found = generations.parse_generation(text)
-    assert found is not None and found.version == version and found.counts_comments is counts
-    assert not generations.is_too_old(found)
-
-
-def test_what_is_none_or_too_old() -> None:
-    assert generations.parse_generation("command not found") is None
-    old = generations.parse_generation("bd version 0.9.2")
-    assert old is not None and generations.is_too_old(old)
+    command = commands.create_command(new)
+    assert command[-2:] == ["--", "--json"] and command[command.index("-d") + 1] == "-x"
+    assert command[command.index("-p") + 1] == "0"
+    comment = commands.add_comment_command("bd-1", "--claim", actor="a")
+    assert comment[-2:] == ["--", "--claim"]

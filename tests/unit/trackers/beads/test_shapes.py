@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from maestro.domain.tasks import Priority
+from maestro.domain.priorities import Priority
 from maestro.domain.trackers import IssueStanding, IssueState
 from maestro.trackers.base import TrackerUnreachable
 from maestro.trackers.beads import shapes

@@ -1,13 +1,15 @@
 -- fragment: ask
-a.id, a.project_id, a.session_id, s.name, a.kind, a.title, a.text, a.choices, a.task_id, a.message_id, a.status,
+a.id, a.project_id, a.session_id, s.name AS session_name, a.kind, a.title, a.text, a.choices, a.task_id, a.message_id, a.status,
 a.answer, a.answered_by, a.created_at, a.answered_at
 
 -- fragment: asks
 asks a LEFT JOIN sessions s ON s.id = a.session_id
 
 -- name: ask_insert
-INSERT INTO asks (id, project_id, session_id, kind, title, text, choices, task_id, message_id, status, created_at)
-VALUES (:id, :project_id, :session_id, :kind, :title, :text, :choices, :task_id, :message_id, :status, :created_at);
+INSERT INTO asks (id, project_id, session_id, kind, title, text, choices, choice_codes, task_id, message_id, status,
+                  created_at)
+VALUES (:id, :project_id, :session_id, :kind, :title, :text, :choices, :choice_codes, :task_id, :message_id, :status,
+        :created_at);
 
 -- name: ask_get
 SELECT {ask} FROM {asks} WHERE a.id = :id;
@@ -17,17 +19,17 @@ SELECT {ask} FROM {asks} WHERE a.message_id = :message_id AND a.status = 'open' 
 
 -- name: asks_open
 -- Return the open asks of all projects, oldest first.
-SELECT {ask} FROM {asks} WHERE a.status = 'open' AND a.id > :after ORDER BY a.id LIMIT :limit;
+SELECT {ask} FROM {asks} WHERE a.status = 'open' AND substr(a.id, 5) > substr(:after, 5) ORDER BY substr(a.id, 5) LIMIT :limit;
 
 -- name: asks_page
-SELECT {ask} FROM {asks} WHERE a.project_id = :project_id AND a.id > :after ORDER BY a.id LIMIT :limit;
+SELECT {ask} FROM {asks} WHERE a.project_id = :project_id AND substr(a.id, 5) > substr(:after, 5) ORDER BY substr(a.id, 5) LIMIT :limit;
 
 -- name: asks_page_open
 SELECT {ask} FROM {asks}
- WHERE a.project_id = :project_id AND a.status = 'open' AND a.id > :after ORDER BY a.id LIMIT :limit;
+ WHERE a.project_id = :project_id AND a.status = 'open' AND substr(a.id, 5) > substr(:after, 5) ORDER BY substr(a.id, 5) LIMIT :limit;
 
 -- name: asks_of_session
-SELECT {ask} FROM {asks} WHERE a.session_id = :session_id AND a.status = 'open' ORDER BY a.id LIMIT :limit;
+SELECT {ask} FROM {asks} WHERE a.session_id = :session_id AND a.status = 'open' ORDER BY substr(a.id, 5) LIMIT :limit;
 
 -- name: asks_count_of_session
 SELECT count(*) FROM asks WHERE session_id = :session_id AND status = 'open';
@@ -45,12 +47,12 @@ UPDATE asks SET call_digest = :digest WHERE id = :id;
 -- Return the asks of a session about a tool call, newest first.
 SELECT {ask} FROM {asks}
  WHERE a.session_id = :session_id AND a.call_digest = :digest AND a.status IN ('open', 'answered')
- ORDER BY a.id DESC LIMIT :limit;
+ ORDER BY substr(a.id, 5) DESC LIMIT :limit;
 
 -- name: asks_of_calls_open
 -- Return the open asks of a session that its hooks opened.
 SELECT {ask} FROM {asks}
- WHERE a.session_id = :session_id AND a.status = 'open' AND a.call_digest IS NOT NULL ORDER BY a.id LIMIT :limit;
+ WHERE a.session_id = :session_id AND a.status = 'open' AND a.call_digest IS NOT NULL ORDER BY substr(a.id, 5) LIMIT :limit;
 
 -- name: ask_set_answer_message
 UPDATE asks SET answer_message_id = :message_id WHERE id = :id;
@@ -58,9 +60,15 @@ UPDATE asks SET answer_message_id = :message_id WHERE id = :id;
 -- name: ask_answer_message
 SELECT answer_message_id FROM asks WHERE id = :id;
 
+-- name: ask_choice_codes
+SELECT choice_codes FROM asks WHERE id = :id;
+
+-- name: ask_answer_code
+SELECT answer_code FROM asks WHERE id = :id;
+
 -- name: ask_close
 -- Close an open ask as answered or withdrawn. If the person was notified of the ask, the close is to be notified too.
-UPDATE asks SET status = :status, answer = :answer, answered_by = :by, answered_at = :at,
+UPDATE asks SET status = :status, answer = :answer, answer_code = :answer_code, answered_by = :by, answered_at = :at,
                 notified_at = CASE WHEN notified_at IS NULL THEN :at END
  WHERE id = :id AND status = 'open';
 

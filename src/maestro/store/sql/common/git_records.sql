@@ -1,3 +1,6 @@
+-- fragment: git_record
+r.path, r.git_dir, r.common_dir, r.programs
+
 -- name: git_record_put
 INSERT INTO git_records (path, git_dir, common_dir, programs) VALUES (:path, :git_dir, :common_dir, :programs)
 ON CONFLICT (path) DO UPDATE
@@ -7,7 +10,7 @@ ON CONFLICT (path) DO UPDATE
 DELETE FROM git_records WHERE path = :path;
 
 -- name: git_records_page
-SELECT path, git_dir, common_dir, programs FROM git_records WHERE path > :after ORDER BY path LIMIT :limit;
+SELECT {git_record} FROM git_records r WHERE r.path > :after ORDER BY r.path LIMIT :limit;
 
 -- name: git_record_get
-SELECT path, git_dir, common_dir, programs FROM git_records WHERE path = :path;
+SELECT {git_record} FROM git_records r WHERE r.path = :path;

@@ -14,7 +14,7 @@ SELECT count(*) FROM task_dependencies WHERE task_id = :task_id;
 
 -- name: edges_of
 -- Return the dependencies of several tasks, with the columns for a short display.
-SELECT d.task_id, p.name, t.number, t.status FROM {tasks} JOIN task_dependencies d ON d.depends_on_id = t.id
+SELECT d.task_id, p.name || '#' || t.number AS ref, t.status FROM {tasks} JOIN task_dependencies d ON d.depends_on_id = t.id
  WHERE d.task_id IN (SELECT value FROM json_each(:ids)) ORDER BY d.task_id, t.number;
 
 -- name: dependencies_of
@@ -54,7 +54,7 @@ UNION ALL
 SELECT t.id, t.rank FROM tasks c JOIN tasks t ON t.id = c.parent_id WHERE c.id = :id;
 
 -- name: rank_of
-SELECT rank FROM tasks WHERE id = :id;
+SELECT id, rank FROM tasks WHERE id = :id;
 
 -- name: rank_next_above
 SELECT min(rank) FROM tasks WHERE rank > :rank;

@@ -34,4 +34,4 @@ SELECT 1 FROM tasks WHERE from_project_id = :from_project_id AND project_id = :p
 -- name: thread_close
 -- Stop offering the messages of a closed thread from a mailbox.
 UPDATE deliveries SET open = 0
- WHERE box = :box AND open <> 0 AND message_seq IN (SELECT seq FROM messages WHERE thread_id = :thread_id);
+ WHERE mailbox = :mailbox AND open <> 0 AND message_seq IN (SELECT seq FROM messages WHERE thread_id = :thread_id);

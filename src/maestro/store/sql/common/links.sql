@@ -1,5 +1,5 @@
 -- fragment: link
-l.name, l.project_id, p.name, p.key, l.source, l.remote, l.path, w.name, o.name
+l.name, l.project_id, p.name AS project, p.key, l.source, l.remote, l.path, w.name || '/' || o.name AS of
 
 -- fragment: links
 project_links l JOIN projects p ON p.id = l.project_id JOIN workspaces w ON w.id = l.workspace_id

@@ -1,25 +1,43 @@
 -- fragment: message
-m.id, m.seq, m.thread_id, m.parent_id, m.type, m.priority, m.subject, m.sender_kind, m.sender, m.sender_title,
-m.sender_address, m.human, sp.name, m.recipients, m.scope, m.task_id, tp.name, t.number, m.hops, m.attachments,
-m.created_at, m.blob, m.bytes
+m.id, m.seq, m.thread_id, m.parent_id, m.type, m.priority, m.subject, m.sender_kind, m.sender AS sender_id,
+m.sender_title AS sender_name, m.sender_address, m.human, sp.name AS sender_project, m.recipients AS "to", m.scope,
+m.task_id, tp.name || '#' || t.number AS task, m.hops, m.created_at,
+CASE WHEN m.attachments = 0 THEN '[]' ELSE {attachments_of_message_as_json} END AS attachments
+
+-- fragment: whole_message
+{message}, coalesce(m.body, '') AS body, m.blob IS NOT NULL AS truncated
+
+-- fragment: cut_message
+{message},
+CASE WHEN length(m.body) > :body_chars THEN substr(m.body, 1, :body_chars) ELSE coalesce(m.body, '') END AS body,
+(m.blob IS NOT NULL OR length(m.body) > :body_chars) AS truncated
+
+-- fragment: attachment
+a.id, a.message_id, a.file_name, a.bytes, a.sha256
+
+-- fragment: search_text
+m.seq, coalesce(m.project_id, '') || ' ' || coalesce(
+         (SELECT group_concat(DISTINCT d.project_id) FROM deliveries d WHERE d.message_seq = m.seq), '') AS scope,
+       m.subject, m.body, m.blob
 
 -- fragment: message_source
 messages m LEFT JOIN projects sp ON sp.id = m.project_id
            LEFT JOIN tasks t ON t.id = m.task_id LEFT JOIN projects tp ON tp.id = t.project_id
 
 -- fragment: received
-{message}, CASE WHEN length(m.body) > :body_chars THEN substr(m.body, 1, :body_chars) ELSE m.body END,
-(m.blob IS NOT NULL OR length(m.body) > :body_chars), d.box, d.status, d.reason, c.holder
+{cut_message}, d.mailbox, d.status, d.reason, c.holder AS claimed_by
+
+-- fragment: passes_filter
+d.type = coalesce(:type, d.type) AND d.priority <= :priority AND (:task_id IS NULL OR m.task_id = :task_id)
+   AND (:sender_kind IS NULL OR m.sender_kind = :sender_kind)
 
 -- fragment: is_wanted
-(d.priority, d.message_seq) > (:after_priority, :after_seq)
-   AND d.type = coalesce(:type, d.type) AND d.priority <= :priority AND (:task_id IS NULL OR m.task_id = :task_id)
-   AND (:sender_kind IS NULL OR m.sender_kind = :sender_kind)
+(d.priority, d.message_seq) > (:after_priority, :after_seq) AND {passes_filter}
 
 -- fragment: is_offered_to_reader
 -- The claim of a thread hides its messages from other readers. The claim of an issue's thread counts only in the
 -- project that received the issue, not in the project that opened the issue.
-(c.holder IS NULL OR c.holder = :reader OR (t.from_project_id IS NOT NULL AND d.box <> t.project_id))
+(c.holder IS NULL OR c.holder = :reader OR (t.from_project_id IS NOT NULL AND d.mailbox <> t.project_id))
    AND m.sender <> :reader
 
 -- fragment: received_source
@@ -28,7 +46,8 @@ deliveries d JOIN messages m ON m.seq = d.message_seq LEFT JOIN projects sp ON s
              LEFT JOIN thread_claims c ON c.thread_id = m.thread_id
 
 -- fragment: delivery
-d.box, d.status, d.via, d.by, d.reason, d.delivered_at, d.read_at, d.acknowledged_at, d.expired_at
+d.mailbox AS recipient, d.mailbox, d.status, d.via, d.by, d.reason, d.delivered_at, d.read_at, d.acknowledged_at,
+d.expired_at
 
 -- name: message_insert
 -- Insert a message. The one writer assigns the sequence number.
@@ -42,35 +61,38 @@ SELECT coalesce(max(seq), 0) FROM messages;
 
 -- name: delivery_insert
 -- Insert a delivery. A mailbox that has the message already keeps its delivery.
-INSERT INTO deliveries (box, message_seq, priority, type, project_id, reason)
-VALUES (:box, :message_seq, :priority, :type, :project_id, :reason) ON CONFLICT (box, message_seq) DO NOTHING;
+INSERT INTO deliveries (mailbox, message_seq, priority, type, project_id, reason)
+VALUES (:mailbox, :message_seq, :priority, :type, :project_id, :reason) ON CONFLICT (mailbox, message_seq) DO NOTHING;
 
 -- name: message_get
-SELECT {message}, m.body, m.blob IS NOT NULL FROM {message_source} WHERE m.id = :id;
+SELECT {whole_message} FROM {message_source} WHERE m.id = :id;
+
+-- name: message_blob
+SELECT blob FROM messages WHERE id = :id;
 
 -- name: message_head
 SELECT id, sender, project_id FROM messages WHERE seq = :seq;
 
 -- name: messages_of_thread
 -- Return the messages of a thread, oldest first.
-SELECT {message}, m.body, m.blob IS NOT NULL FROM {message_source}
+SELECT {whole_message} FROM {message_source}
  WHERE m.thread_id = :thread_id AND m.seq > :after ORDER BY m.seq LIMIT :limit;
 
 -- name: message_last_of_thread
-SELECT {message}, '', 0 FROM {message_source} WHERE m.thread_id = :thread_id ORDER BY m.seq DESC LIMIT 1;
+SELECT {message}, '' AS body, 0 AS truncated FROM {message_source} WHERE m.thread_id = :thread_id ORDER BY m.seq DESC LIMIT 1;
 
 -- name: messages_of_task
 -- Return all mail of a task, newest first.
-SELECT {message}, m.body, m.blob IS NOT NULL FROM {message_source}
+SELECT {whole_message} FROM {message_source}
  WHERE m.task_id = :task_id AND m.seq < :before ORDER BY m.seq DESC LIMIT :limit;
 
 -- name: messages_of_sender
 -- Return the messages of a sender, newest first.
-SELECT {message}, substr(m.body, 1, :body_chars), (m.blob IS NOT NULL OR length(m.body) > :body_chars) FROM {message_source}
+SELECT {cut_message} FROM {message_source}
  WHERE m.sender = :sender AND m.seq < :before ORDER BY m.seq DESC LIMIT :limit;
 
 -- name: messages_by_seq
-SELECT {message}, substr(m.body, 1, :body_chars), (m.blob IS NOT NULL OR length(m.body) > :body_chars) FROM {message_source}
+SELECT {cut_message} FROM {message_source}
  WHERE m.seq IN (SELECT value FROM json_each(:seqs)) ORDER BY m.seq DESC;
 
 -- name: thread_of_task
@@ -84,91 +106,92 @@ SELECT 1 FROM messages m WHERE m.id = :id AND (m.project_id = :project_id OR EXI
 
 -- name: inbox_open
 -- Return the messages of a mailbox that are still to be offered, most urgent first.
-SELECT {received}, 0 FROM {received_source}
- WHERE d.box = :box AND d.open = 1 AND {is_wanted} ORDER BY d.priority, d.message_seq LIMIT :limit;
+SELECT {received}, 0 AS is_partly_shown FROM {received_source}
+ WHERE d.mailbox = :mailbox AND d.open = 1 AND {is_wanted} ORDER BY d.priority, d.message_seq LIMIT :limit;
 
--- name: inbox_begun
+-- name: inbox_partly_shown
 -- Return the messages that are too long for a list and of which only the beginning was shown.
-SELECT {received}, 1 FROM {received_source}
- WHERE d.box = :box AND d.open = 2 AND {is_wanted} ORDER BY d.priority, d.message_seq LIMIT :limit;
+SELECT {received}, 1 AS is_partly_shown FROM {received_source}
+ WHERE d.mailbox = :mailbox AND d.open = 2 AND {is_wanted} ORDER BY d.priority, d.message_seq LIMIT :limit;
 
 -- name: inbox_open_shared
 -- The same for a shared mailbox: without messages that the reader was shown or that another reader has claimed.
-SELECT {received}, 0 FROM {received_source}
- WHERE d.box = :box AND d.open = 1 AND {is_wanted} AND {is_offered_to_reader}
+SELECT {received}, 0 AS is_partly_shown FROM {received_source}
+ WHERE d.mailbox = :mailbox AND d.open = 1 AND {is_wanted} AND {is_offered_to_reader}
    AND NOT EXISTS (SELECT 1 FROM shared_reads r
-                    WHERE r.session_id = :reader AND r.box = d.box AND r.message_seq = d.message_seq)
+                    WHERE r.session_id = :reader AND r.mailbox = d.mailbox AND r.message_seq = d.message_seq)
  ORDER BY d.priority, d.message_seq LIMIT :limit;
 
--- name: inbox_begun_shared
-SELECT {received}, 1 FROM shared_reads r JOIN {received_source}
- WHERE r.session_id = :reader AND r.box = :box AND r.begun = 1 AND d.box = r.box AND d.message_seq = r.message_seq
-   AND d.open = 1 AND {is_wanted} AND {is_offered_to_reader}
+-- name: inbox_partly_shown_shared
+SELECT {received}, 1 AS is_partly_shown FROM shared_reads r JOIN {received_source}
+ WHERE r.session_id = :reader AND r.mailbox = :mailbox AND r.is_partly_shown = 1
+   AND d.mailbox = r.mailbox AND d.message_seq = r.message_seq AND d.open = 1 AND {is_wanted} AND {is_offered_to_reader}
  ORDER BY d.priority, d.message_seq LIMIT :limit;
 
 -- name: inbox_all
 -- Return all messages of a mailbox, newest first.
-SELECT {received}, d.open = 2 FROM {received_source}
- WHERE d.box = :box AND d.message_seq < :before
-   AND d.type = coalesce(:type, d.type) AND d.priority <= :priority AND (:task_id IS NULL OR m.task_id = :task_id)
+SELECT {received}, d.open = 2 AS is_partly_shown FROM {received_source}
+ WHERE d.mailbox = :mailbox AND d.message_seq < :before AND {passes_filter}
  ORDER BY d.message_seq DESC LIMIT :limit;
 
 -- name: inbox_has
 -- Test whether a message with this priority or a higher one is to be offered.
-SELECT 1 FROM deliveries WHERE box = :box AND open = 1 AND priority <= :priority LIMIT 1;
+SELECT 1 FROM deliveries WHERE mailbox = :mailbox AND open = 1 AND priority <= :priority LIMIT 1;
 
 -- name: inbox_count
 -- Count the messages to be offered, up to a limit. The condition on the priority selects the index of open
 -- deliveries: by the mailbox alone, all deliveries of the mailbox would be visited.
-SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE box = :box AND open = 1 AND priority >= 0
-                      UNION ALL SELECT 1 FROM deliveries WHERE box = :box AND open = 2 AND priority >= 0
+SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE mailbox = :mailbox AND open = 1 AND priority >= 0
+                      UNION ALL SELECT 1 FROM deliveries WHERE mailbox = :mailbox AND open = 2 AND priority >= 0
                       LIMIT :limit) AS some;
 
 -- name: inbox_count_shared
 SELECT count(*) FROM (
   SELECT 1 FROM deliveries d JOIN messages m ON m.seq = d.message_seq LEFT JOIN tasks t ON t.id = m.task_id
     LEFT JOIN thread_claims c ON c.thread_id = m.thread_id
-   WHERE d.box = :box AND d.open = 1 AND d.priority >= 0
+   WHERE d.mailbox = :mailbox AND d.open = 1 AND d.priority >= 0
      AND {is_offered_to_reader}
-     AND NOT EXISTS (SELECT 1 FROM shared_reads r WHERE r.session_id = :reader AND r.box = d.box
-                                                    AND r.message_seq = d.message_seq AND r.begun = 0)
+     AND NOT EXISTS (SELECT 1 FROM shared_reads r WHERE r.session_id = :reader AND r.mailbox = d.mailbox
+                                                    AND r.message_seq = d.message_seq AND r.is_partly_shown = 0)
    LIMIT :limit) AS some;
 
 -- name: deliveries_of_message
-SELECT {delivery} FROM deliveries d WHERE d.message_seq = :message_seq ORDER BY d.box LIMIT :limit;
+SELECT {delivery} FROM deliveries d WHERE d.message_seq = :message_seq ORDER BY d.mailbox LIMIT :limit;
 
 -- name: delivery_get
-SELECT {delivery} FROM deliveries d WHERE d.box = :box AND d.message_seq = :message_seq;
+SELECT {delivery} FROM deliveries d WHERE d.mailbox = :mailbox AND d.message_seq = :message_seq;
 
 -- name: delivery_deliver
 -- Mark a delivery as delivered. Only the first time counts.
 UPDATE deliveries SET status = 'delivered', via = :via, by = :by, delivered_at = :at
- WHERE box = :box AND message_seq = :message_seq AND status = 'sent';
+ WHERE mailbox = :mailbox AND message_seq = :message_seq AND status = 'sent';
 
 -- name: delivery_read
 UPDATE deliveries SET status = 'read', via = :via, by = :by, delivered_at = coalesce(delivered_at, :at), read_at = :at,
                       open = :open
- WHERE box = :box AND message_seq = :message_seq AND status IN ('sent', 'delivered');
+ WHERE mailbox = :mailbox AND message_seq = :message_seq AND status IN ('sent', 'delivered');
 
 -- name: delivery_acknowledge
 UPDATE deliveries SET status = 'acknowledged', via = :via, by = :by, acknowledged_at = :at, open = 0
- WHERE box = :box AND message_seq = :message_seq AND status IN ('sent', 'delivered', 'read');
+ WHERE mailbox = :mailbox AND message_seq = :message_seq AND status IN ('sent', 'delivered', 'read');
 
 -- name: delivery_expire
 UPDATE deliveries SET status = 'expired', via = :via, reason = :reason, expired_at = :at, open = 0
- WHERE box = :box AND message_seq = :message_seq AND status IN ('sent', 'delivered');
+ WHERE mailbox = :mailbox AND message_seq = :message_seq AND status IN ('sent', 'delivered');
 
 -- name: delivery_close
 -- Stop offering a delivery, in any state.
-UPDATE deliveries SET open = 0 WHERE box = :box AND message_seq = :message_seq AND open <> 0;
+UPDATE deliveries SET open = 0 WHERE mailbox = :mailbox AND message_seq = :message_seq AND open <> 0;
 
--- name: delivery_begin
-UPDATE deliveries SET open = 2 WHERE box = :box AND message_seq = :message_seq AND open = 1;
+-- name: delivery_mark_partly_shown
+UPDATE deliveries SET open = 2 WHERE mailbox = :mailbox AND message_seq = :message_seq AND open = 1;
 
 -- name: shared_read_insert
 -- Record that a session was shown a message. A message that was shown completely stays so.
-INSERT INTO shared_reads (session_id, box, message_seq, at, begun) VALUES (:session_id, :box, :message_seq, :at, :begun)
-ON CONFLICT (session_id, box, message_seq) DO UPDATE SET begun = min(begun, excluded.begun);
+INSERT INTO shared_reads (session_id, mailbox, message_seq, at, is_partly_shown)
+VALUES (:session_id, :mailbox, :message_seq, :at, :is_partly_shown)
+ON CONFLICT (session_id, mailbox, message_seq) DO UPDATE
+   SET is_partly_shown = min(is_partly_shown, excluded.is_partly_shown);
 
 -- name: thread_claim
 -- Claim a thread. Only the first claim of a thread succeeds.
@@ -184,15 +207,15 @@ DELETE FROM thread_claims WHERE thread_id = :thread_id AND holder = :holder;
 -- Offer the messages of a thread again, also to sessions that were shown the messages before.
 DELETE FROM shared_reads WHERE message_seq IN (SELECT seq FROM messages WHERE thread_id = :thread_id);
 
--- name: thread_boxes
+-- name: thread_mailboxes
 -- Return the mailboxes from which messages of a thread are still offered.
-SELECT DISTINCT d.box FROM messages m JOIN deliveries d ON d.message_seq = m.seq
+SELECT DISTINCT d.mailbox FROM messages m JOIN deliveries d ON d.message_seq = m.seq
  WHERE m.thread_id = :thread_id AND d.open <> 0 LIMIT :limit;
 
--- name: thread_is_in_box
+-- name: thread_is_in_mailbox
 -- Test whether a message of a thread was ever delivered to a mailbox.
 SELECT 1 FROM messages m JOIN deliveries d ON d.message_seq = m.seq
- WHERE m.thread_id = :thread_id AND d.box = :box LIMIT 1;
+ WHERE m.thread_id = :thread_id AND d.mailbox = :mailbox LIMIT 1;
 
 -- name: threads_held
 SELECT thread_id FROM thread_claims WHERE holder = :holder LIMIT :limit;
@@ -202,30 +225,27 @@ INSERT INTO attachments (id, message_id, file_name, bytes, sha256, body, blob)
 VALUES (:id, :message_id, :file_name, :bytes, :sha256, :body, :blob);
 
 -- name: attachments_of_message
-SELECT id, message_id, file_name, bytes, sha256 FROM attachments WHERE message_id = :message_id ORDER BY id;
+SELECT {attachment} FROM attachments a WHERE a.message_id = :message_id ORDER BY a.id;
 
 -- name: attachment_get
-SELECT id, message_id, file_name, bytes, sha256, body, blob FROM attachments WHERE id = :id;
+SELECT {attachment} FROM attachments a WHERE a.id = :id;
+
+-- name: attachment_content
+SELECT body, blob, bytes AS size, sha256 FROM attachments WHERE id = :id;
 
 -- name: search_state
-SELECT indexed_to, (SELECT coalesce(max(seq), 0) FROM messages) FROM search_state;
+SELECT indexed_to, (SELECT coalesce(max(seq), 0) FROM messages) AS last_seq FROM search_state;
 
 -- name: search_state_move
 UPDATE search_state SET indexed_to = :indexed_to;
 
 -- name: search_unindexed
 -- Return the next messages that are not in the index, with the projects of sender and recipients.
-SELECT m.seq, coalesce(m.project_id, '') || ' ' || coalesce(
-         (SELECT group_concat(DISTINCT d.project_id) FROM deliveries d WHERE d.message_seq = m.seq), ''),
-       m.subject, m.body, m.blob
-  FROM messages m WHERE m.seq > :after ORDER BY m.seq LIMIT :limit;
+SELECT {search_text} FROM messages m WHERE m.seq > :after ORDER BY m.seq LIMIT :limit;
 
 -- name: search_known
 -- Return the texts of messages as they were indexed, before the messages are deleted.
-SELECT m.seq, coalesce(m.project_id, '') || ' ' || coalesce(
-         (SELECT group_concat(DISTINCT d.project_id) FROM deliveries d WHERE d.message_seq = m.seq), ''),
-       m.subject, m.body, m.blob
-  FROM messages m WHERE m.seq IN (SELECT value FROM json_each(:seqs));
+SELECT {search_text} FROM messages m WHERE m.seq IN (SELECT value FROM json_each(:seqs));
 
 -- name: messages_old
 -- Return messages from before a time. The newest message always stays.

@@ -1,12 +1,14 @@
+-- fragment: member_without_identity
+m.id, m.project_id, m.name, m.role, m.avatar, '@' || m.name AS mail_id, m.skills, m.model, m.tool, m.permission,
+m.allow, m.deny, m.archived_at IS NOT NULL AS archived, m.created_by, m.created_at, m.updated_at
+
 -- fragment: member
-m.id, m.project_id, m.name, m.role, m.identity, m.avatar, m.skills, m.model, m.tool, m.permission, m.allow, m.deny,
-m.archived_at, m.created_by, m.created_at, m.updated_at
+{member_without_identity}, m.identity
 
 -- fragment: member_in_list
-m.id, m.project_id, m.name, m.role,
-CASE WHEN length(m.identity) > :identity_chars THEN substr(m.identity, 1, :identity_chars) || '…' ELSE m.identity END,
-m.avatar, m.skills, m.model, m.tool, m.permission, m.allow, m.deny, m.archived_at, m.created_by, m.created_at,
-m.updated_at
+{member_without_identity},
+CASE WHEN length(m.identity) > :identity_chars THEN substr(m.identity, 1, :identity_chars) || '…' ELSE m.identity END
+  AS identity
 
 -- name: member_insert
 -- Insert a member.

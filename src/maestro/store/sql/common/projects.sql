@@ -2,7 +2,7 @@
 p.id, p.key, p.name, p.stages, p.created_at, p.inbound, p.replies_reopen, p.sandbox, p.caches
 
 -- fragment: workspace
-w.id, w.project_id, w.name, p.name, w.path, w.created_at
+w.id, w.project_id, w.name, w.name || '/' || p.name AS address, w.path, w.created_at
 
 -- name: project_insert
 -- Insert a project.

@@ -14,8 +14,8 @@ VALUES (:id, :task_id, :title, :file_name, :bytes, :sha256, :body, :blob, :by, :
 -- name: document_get
 SELECT {document} FROM documents d WHERE d.id = :id;
 
--- name: document_body
-SELECT body, blob FROM documents WHERE id = :id;
+-- name: document_content
+SELECT body, blob, bytes AS size, sha256 FROM documents WHERE id = :id;
 
 -- name: documents_of_task
 SELECT {document} FROM documents d WHERE d.task_id = :task_id ORDER BY d.id LIMIT :limit;
@@ -25,7 +25,7 @@ SELECT count(*) FROM documents WHERE task_id = :task_id;
 
 -- name: bytes_since
 -- Return the bytes that sessions have stored since a time, by project. Ids are ordered by time and indexed.
-SELECT project_id, sum(bytes) FROM (
+SELECT project_id, sum(bytes) AS bytes FROM (
   SELECT s.project_id, d.bytes FROM documents d JOIN sessions s ON s.id = d.by WHERE d.id >= :first_document
   UNION ALL
   SELECT m.project_id, m.bytes FROM messages m

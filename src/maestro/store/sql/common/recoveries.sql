@@ -1,12 +1,12 @@
 -- fragment: recovery
-r.session_id, r.step, r.due_at, r.tries, r.resumed_at, r.adopter_id, r.ask_id
+r.session_id, r.step, r.due_at, r.attempts, r.resumed_at, r.adopter_id, r.ask_id
 
 -- name: recovery_put
 -- Store the next recovery step of a session.
-INSERT INTO recoveries (session_id, step, due_at, tries, resumed_at, adopter_id, ask_id)
-VALUES (:session_id, :step, :due_at, :tries, :resumed_at, :adopter_id, :ask_id)
+INSERT INTO recoveries (session_id, step, due_at, attempts, resumed_at, adopter_id, ask_id)
+VALUES (:session_id, :step, :due_at, :attempts, :resumed_at, :adopter_id, :ask_id)
 ON CONFLICT (session_id) DO UPDATE
-   SET step = excluded.step, due_at = excluded.due_at, tries = excluded.tries, resumed_at = excluded.resumed_at,
+   SET step = excluded.step, due_at = excluded.due_at, attempts = excluded.attempts, resumed_at = excluded.resumed_at,
        adopter_id = excluded.adopter_id, ask_id = excluded.ask_id;
 
 -- name: recovery_get

@@ -1,5 +1,5 @@
 -- fragment: run
-r.id, r.project_id, r.task_id, r.strategy, r.max_parallel, r.attempts_max, r.member, r.tool, r.words, r.worktrees,
+r.id, r.project_id, r.task_id, r.strategy, r.max_parallel, r.attempts_max, r.member, r.tool, r.arguments, r.worktrees,
 r.directory, r.branch, r.status, r.note, r.started_by, r.created_at, r.ended_at, r.resumed_at,
 r.allow, r.asks, r.rights
 
@@ -7,9 +7,9 @@ r.allow, r.asks, r.rights
 a.run_id, a.task_id, a.number, a.session_id, a.outcome, a.started_at, a.ended_at, a.note
 
 -- name: run_insert
-INSERT INTO runs (id, project_id, task_id, strategy, max_parallel, attempts_max, member, tool, words, worktrees,
+INSERT INTO runs (id, project_id, task_id, strategy, max_parallel, attempts_max, member, tool, arguments, worktrees,
                   directory, branch, status, started_by, created_at, allow, asks, rights)
-VALUES (:id, :project_id, :task_id, :strategy, :max_parallel, :attempts_max, :member, :tool, :words, :worktrees,
+VALUES (:id, :project_id, :task_id, :strategy, :max_parallel, :attempts_max, :member, :tool, :arguments, :worktrees,
         :directory, :branch, :status, :started_by, :created_at, :allow, :asks, :rights);
 
 -- name: run_get

@@ -1,7 +1,12 @@
 -- fragment: session
-s.id, s.project_id, s.workspace_id, w.name, p.name, s.name, s.mode, s.status, s.parent_id, s.human, s.pid,
-s.pid_started, s.lease_until, s.created_at, s.updated_at, s.ended_at, m.name, s.tool, s.task_ids, s.status_source,
-s.status_at, s.status_until, s.seen_at, s.successor_id, s.grant_level
+s.id, s.project_id, s.workspace_id, w.name || '/' || p.name AS address, s.name, s.mode, s.status, s.parent_id,
+s.human, s.pid, s.pid_started, s.lease_until, s.created_at, s.updated_at, s.ended_at, m.name AS member, s.tool,
+s.task_ids AS tasks, s.status_source, s.status_at, s.status_until, s.seen_at, s.successor_id, s.grant_level AS "grant"
+
+-- fragment: caller
+s.id AS session_id, s.project_id, s.workspace_id, w.name || '/' || p.name AS address, s.name AS title, s.mode,
+s.parent_id, s.human, s.member_id, coalesce(m.allow, '[]') AS allow, coalesce(m.deny, '[]') AS deny,
+s.grant_level AS "grant"
 
 -- fragment: sessions
 sessions s JOIN projects p ON p.id = s.project_id LEFT JOIN workspaces w ON w.id = s.workspace_id
@@ -24,11 +29,11 @@ SELECT {session} FROM {sessions} WHERE s.id = :id;
 
 -- name: session_caller
 -- Return a live session with the columns of a caller.
-SELECT {session}, s.member_id, m.allow, m.deny FROM {sessions} WHERE s.id = :id AND s.ended_at IS NULL;
+SELECT {caller} FROM {sessions} WHERE s.id = :id AND s.ended_at IS NULL;
 
 -- name: session_caller_ever
 -- The same for a session that may have ended: a run keeps the rights of the session that started the run.
-SELECT {session}, s.member_id, m.allow, m.deny FROM {sessions} WHERE s.id = :id;
+SELECT {caller} FROM {sessions} WHERE s.id = :id;
 
 -- name: session_set_grant
 -- Set the grant of a session, live or ended: a run keeps the rights of the session that started the run.
@@ -36,7 +41,7 @@ UPDATE sessions SET grant_level = :grant_level WHERE id = :id;
 
 -- name: session_caller_by_token
 -- The same by token. The token of an ended session is void.
-SELECT {session}, s.member_id, m.allow, m.deny FROM {sessions} WHERE s.token_hash = :token_hash AND s.ended_at IS NULL;
+SELECT {caller} FROM {sessions} WHERE s.token_hash = :token_hash AND s.ended_at IS NULL;
 
 -- name: sessions_ids_after
 -- Return the ids of all sessions. Ended sessions are included, because they can be resumed.
@@ -56,21 +61,22 @@ SELECT {session} FROM {sessions}
 
 -- name: sessions_with_process
 -- Return the process of every session, live or ended, to recognise callers by their ancestor processes.
-SELECT s.id, s.pid, s.pid_started FROM sessions s WHERE s.pid IS NOT NULL ORDER BY s.created_at, s.id;
+SELECT s.id AS session_id, s.pid, s.pid_started FROM sessions s WHERE s.pid IS NOT NULL ORDER BY s.created_at, s.id;
 
 -- name: sessions_with_runner
 -- Return the runner of every session whose program has not ended: an orphan of the program is a child of the runner.
-SELECT w.session_id, w.runner_pid, w.runner_started FROM spawns w
+SELECT w.session_id, w.runner_pid AS pid, w.runner_started AS pid_started FROM spawns w
  WHERE w.ended_at IS NULL AND w.runner_pid IS NOT NULL ORDER BY w.created_at;
 
 -- name: sessions_live_processes
 -- Return the processes of live sessions. The server watches these processes.
-SELECT s.id, s.pid, s.pid_started FROM sessions s
+SELECT s.id AS session_id, s.pid, s.pid_started FROM sessions s
  WHERE s.pid IS NOT NULL AND s.ended_at IS NULL ORDER BY s.created_at DESC LIMIT :limit;
 
 -- name: session_route
 -- Return the columns that decide where mail for a session goes.
-SELECT s.id, s.project_id, s.name, s.ended_at, s.successor_id, s.parent_id, s.status, {resumes}, s.tool
+SELECT s.id, s.project_id, s.name, s.ended_at IS NULL AS is_live, s.successor_id, s.parent_id, s.status,
+       {resumes} AS resumes, s.tool
   FROM sessions s WHERE s.id = :id;
 
 -- name: sessions_page

@@ -1,12 +1,12 @@
 -- fragment: spawn
-w.session_id, w.tool, w.words, w.model, w.permission, w.strategy, w.template, w.directory, w.run_id, w.runner_pid,
+w.session_id, w.tool, w.arguments, w.model, w.permission, w.strategy, w.template, w.directory, w.run_id, w.runner_pid,
 w.runner_started, w.exit_code, w.exit_signal, w.tail, w.created_at, w.ended_at, w.epoch, w.has_older_runner
 
 -- name: spawn_insert
 -- Insert a spawn. The row is written before the program starts.
-INSERT INTO spawns (session_id, tool, words, model, permission, strategy, template, directory, manifest, run_id,
+INSERT INTO spawns (session_id, tool, arguments, model, permission, strategy, template, directory, manifest, run_id,
                     created_at)
-VALUES (:session_id, :tool, :words, :model, :permission, :strategy, :template, :directory, :manifest, :run_id,
+VALUES (:session_id, :tool, :arguments, :model, :permission, :strategy, :template, :directory, :manifest, :run_id,
         :created_at);
 
 -- name: spawn_get

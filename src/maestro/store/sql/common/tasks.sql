@@ -1,17 +1,17 @@
+-- fragment: task_without_description
+t.id, t.project_id, p.name || '#' || t.number AS ref, t.number, t.title, t.status, t.priority,
+(t.status = 'todo' AND t.open_blockers = 0 AND t.stage_held = 0) AS ready, t.stage, t.parent_id, t.found_in, t.member,
+t.accept, t.gates, t.archived, t.reason, t.holder, (SELECT s.name FROM sessions s WHERE s.id = t.holder) AS holder_name,
+t.fence, t.lease_seconds, t.lease_until, t.open_blockers, t.stage_held, t.created_by, t.created_at, t.updated_at,
+t.started_at, t.finished_at, t.from_project_id
+
 -- fragment: task
-t.id, t.project_id, p.name, t.number, t.title, t.description, t.status, t.priority, t.stage, t.parent_id,
-t.found_in, t.member, t.accept, t.gates, t.archived, t.reason, t.holder, t.fence, t.lease_seconds,
-t.lease_until, t.open_blockers, t.stage_held, t.created_by, t.created_at, t.updated_at, t.started_at, t.finished_at,
-t.from_project_id, (SELECT s.name FROM sessions s WHERE s.id = t.holder)
+{task_without_description}, t.description
 
 -- fragment: task_in_list
-t.id, t.project_id, p.name, t.number, t.title,
+{task_without_description},
 CASE WHEN length(t.description) > :description_chars THEN substr(t.description, 1, :description_chars) || '…'
-     ELSE t.description END,
-t.status, t.priority, t.stage, t.parent_id,
-t.found_in, t.member, t.accept, t.gates, t.archived, t.reason, t.holder, t.fence, t.lease_seconds,
-t.lease_until, t.open_blockers, t.stage_held, t.created_by, t.created_at, t.updated_at, t.started_at, t.finished_at,
-t.from_project_id, (SELECT s.name FROM sessions s WHERE s.id = t.holder)
+     ELSE t.description END AS description
 
 -- fragment: tasks
 tasks t JOIN projects p ON p.id = t.project_id
@@ -114,7 +114,8 @@ SELECT {task_in_list} FROM {tasks} WHERE t.parent_id = :parent_id AND t.number >
 
 -- name: task_children_open
 -- Count the children that are neither completed nor cancelled, and the completed children.
-SELECT coalesce(sum(status NOT IN ('completed', 'cancelled')), 0), coalesce(sum(status = 'completed'), 0)
+SELECT coalesce(sum(status NOT IN ('completed', 'cancelled')), 0) AS unfinished,
+       coalesce(sum(status = 'completed'), 0) AS completed
   FROM tasks WHERE parent_id = :parent_id;
 
 -- name: task_children_unfinished
@@ -185,7 +186,7 @@ SELECT {task_in_list} FROM {tasks}
 
 -- name: task_counts
 -- Return the number of a project's tasks in each status, and the number of ready tasks.
-SELECT status, count(*), sum(status = 'todo' AND open_blockers = 0 AND stage_held = 0)
+SELECT status, count(*) AS tasks, sum(status = 'todo' AND open_blockers = 0 AND stage_held = 0) AS ready_tasks
   FROM tasks WHERE project_id = :project_id AND archived = 0 GROUP BY status;
 
 -- name: report_insert

@@ -1,5 +1,5 @@
 -- fragment: team
-t.id, t.project_id, t.name, l.name, t.created_by, t.created_at
+t.id, t.project_id, t.name, l.name AS leader, {members_of_team_as_json} AS members, t.created_by, t.created_at
 
 -- fragment: teams
 teams t LEFT JOIN members l ON l.id = t.leader_id
@@ -18,11 +18,6 @@ SELECT {team} FROM {teams} WHERE t.project_id = :project_id AND t.name = :name;
 -- name: team_page
 -- Return a page of a project's teams, ordered by name.
 SELECT {team} FROM {teams} WHERE t.project_id = :project_id AND t.name > :after ORDER BY t.name LIMIT :limit;
-
--- name: team_member_names
--- Return the names of the members of several teams, without archived members.
-SELECT tm.team_id, m.name FROM team_members tm JOIN members m ON m.id = tm.member_id
- WHERE tm.team_id IN (SELECT value FROM json_each(:ids)) AND m.archived_at IS NULL ORDER BY m.name;
 
 -- name: team_has
 SELECT 1 FROM team_members WHERE team_id = :team_id AND member_id = :member_id;

@@ -6,13 +6,15 @@ from maestro.domain.hooks import HookFiring
 from maestro.operations.hooks import HookList
 from maestro.surfaces.cli.render.base import Rendered, format_time, render_table
 from maestro.surfaces.cli.render.style import View, safe_line
+from maestro.tools import registry
 
 _HEAD = ["TOOL", "HOOK", "FIRED", "LAST PROBLEM"]
 
 
 def render_hook_list(value: HookList, view: View) -> Rendered:
     if not value.hooks:
-        return Rendered(notes=["no hook has fired yet: maestro connect claude|codex|gemini sets the hooks up"])
+        tools = "|".join(registry.CONNECTABLE)
+        return Rendered(notes=[f"no hook has fired yet: maestro connect {tools} sets the hooks up"])
     return Rendered(render_table([_firing_row(firing) for firing in value.hooks], _HEAD, view))
 
 

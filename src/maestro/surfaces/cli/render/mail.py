@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from maestro.domain.messages import Attachment, Message, MessageStatus, ReceivedMessage, SenderKind
+from maestro.domain.priorities import Priority
 from maestro.domain.sessions import ENDED_STATUSES, Contact
-from maestro.domain.tasks import Priority
 from maestro.operations import mail_shapes as ops
 from maestro.surfaces.cli.render.base import Rendered, format_size, format_time, next_page_note, render_pairs
 from maestro.surfaces.cli.render.style import View, align_rows, paint, safe_body, safe_line
@@ -135,7 +135,7 @@ def coordinator_notes(coordinator: Contact | None) -> list[str]:
 
 def _received_text(value: ReceivedMessage, *, grouped: bool = False) -> str:
     standing = [safe_line(value.reason)] if value.reason else []
-    if value.box.startswith("prj_") and not value.claimed_by:
+    if value.mailbox.startswith("prj_") and not value.claimed_by:
         standing.append(f"to the whole project; claim the thread with: maestro mail claim {value.thread_id}")
     if grouped and value.parent_id:
         standing.append(f"reply to {value.parent_id}")
@@ -198,5 +198,5 @@ def _last_step(delivery: ops.Recipient) -> str:
     if at is None:
         return ""
     via = f" via {safe_line(delivery.via)}" if delivery.via else ""
-    by = f" by {safe_line(delivery.by)}" if delivery.by and delivery.by != delivery.box else ""
+    by = f" by {safe_line(delivery.by)}" if delivery.by and delivery.by != delivery.mailbox else ""
     return f"{format_time(at)}{via}{by}"

@@ -52,7 +52,7 @@ def render_project_detail(value: ProjectDetail, view: View) -> Rendered:
             f"; {safe_line(value.tracker_problem)}" if value.tracker_problem else ""
         )
         parts.append(f"\n{paint('tracker', 'dim')}\n  {tracker} (maestro tracker status)\n")
-    for title, links in (("other projects", value.links), ("called by others", value.called)):
+    for title, links in (("other projects", value.links), ("called by others", value.incoming_links)):
         if links:
             rows = [
                 (

@@ -32,7 +32,7 @@ _FATES = {
     FoundSessionState.LOST: "lost (start again with: maestro session resume NAME)",
     FoundSessionState.REDONE: "lost (their runs start new attempts)",
     FoundSessionState.ENDED: "ended while no server ran",
-    FoundSessionState.UNHEARD: "silent until now",
+    FoundSessionState.SILENT: "silent until now",
 }
 # The columns of the event's line show these fields.
 _SHOWN_ELSEWHERE = ("ref",)
@@ -67,8 +67,8 @@ def render_stopped(value: StoppedServer, view: View) -> Rendered:
 def render_recovery(value: RecoveryReport, view: View) -> Rendered:
     """Render the sessions and runs that the server found at the start."""
     lines = ["the machine was restarted while no server ran"] if value.rebooted else []
-    for fate, description in _FATES.items():
-        found = [session for session in value.sessions if session.fate is fate]
+    for state, description in _FATES.items():
+        found = [session for session in value.sessions if session.state is state]
         if found:
             count = "1 session" if len(found) == 1 else f"{len(found)} sessions"
             lines.append(f"{count} {description}: {_session_names(found)}")

@@ -106,12 +106,15 @@ def render_session_detail(value: SessionDetail, view: View) -> Rendered:
 
 
 def render_explanation(value: SessionExplanation, view: View) -> Rendered:
-    lease = "has ended" if value.lease_is_over or value.session.ended_at else "is valid"
-    process = {True: "is running", False: "has ended", None: None}[value.process_lives]
+    lease = "has ended" if value.is_lease_expired or value.session.ended_at else "is valid"
+    process = {True: "is running", False: "has ended", None: None}[value.is_process_alive]
     facts = render_pairs(
         [
             ("lease", f"{lease} (until {format_time(value.session.lease_until)})"),
-            ("seen lately", f"{'yes' if value.was_heard else 'no'}, last seen {format_time(value.session.seen_at)}"),
+            (
+                "seen lately",
+                f"{'yes' if value.has_sign_of_life else 'no'}, last seen {format_time(value.session.seen_at)}",
+            ),
             ("process", f"{value.session.pid} {process}" if process else None),
             ("grant", _grant_text(value.session)),
         ]

@@ -15,11 +15,11 @@ from maestro.text import terminal_text
 
 _ABILITIES = {
     "prompt_while_busy": "takes prompts while busy",
-    "wakes_when_idle": "accepts pushes when idle",
+    "prompt_when_idle": "accepts pushes when idle",
     "asks_permission": "asks for permission",
-    "tells_usage": "reports its usage",
+    "reports_usage": "reports its usage",
     "resumes": "resumes earlier conversations",
-    "takes_skills": "takes skills as files",
+    "loads_skills": "takes skills as files",
     "confirms_prompts": "confirms prompts",
     "exit_means_done": "completes its tasks when it exits",
 }

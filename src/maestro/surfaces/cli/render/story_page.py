@@ -34,7 +34,7 @@ _text_chars_max = 4000
 def render_story(value: ExportedTimeline, view: View) -> Rendered:
     """Render the whole page, for a file."""
     content = "\n".join(
-        [_page_head(value), _session_lanes(value), _task_section(value), _moment_section(value), _page_foot(value)]
+        [_page_head(value), _session_lanes(value), _task_section(value), _event_section(value), _page_foot(value)]
     )
     title = _escaped(" ".join(part for part in (value.about, value.title) if part))
     return Rendered(_PAGE.format(title=title, style=STYLE, content=content))
@@ -130,23 +130,23 @@ def _fact_block(at: datetime, name: str, text: str, tone: str) -> str:
     return f'<div class="fact">{head}<pre>{_escaped(text)}</pre></div>'
 
 
-def _moment_section(story: ExportedTimeline) -> str:
+def _event_section(story: ExportedTimeline) -> str:
     began, _ = _time_span(story)
-    rows = "".join(_moment_item(moment, began) for moment in story.moments)
+    rows = "".join(_event_item(event, began) for event in story.events)
     cut = '<p class="note">The log has more events than this page shows.</p>' if story.truncated else ""
     return f'<section><h2>Events</h2><ol class="moments">{rows}</ol>{cut}</section>'
 
 
-def _moment_item(moment: TimelineEvent, began: datetime) -> str:
-    values = [str(moment.data[name]) for name in _SHOWN_FIELDS if moment.data.get(name) not in (None, "", [])]
+def _event_item(event: TimelineEvent, began: datetime) -> str:
+    values = [str(event.data[name]) for name in _SHOWN_FIELDS if event.data.get(name) not in (None, "", [])]
     text = f"<p>{_escaped(' · '.join(dict.fromkeys(values)))}</p>" if values else ""
-    status = str(moment.data.get("status") or moment.data.get("outcome") or moment.kind.rpartition(".")[2])
-    after = format_clock((moment.at - began).total_seconds())
+    status = str(event.data.get("status") or event.data.get("outcome") or event.kind.rpartition(".")[2])
+    after = format_clock((event.at - began).total_seconds())
     return (
         f'<li class="{_status_tone(status)}">'
-        f'<time datetime="{moment.at.isoformat()}" title="{_format_time(moment.at)}">+{after}</time>'
-        f'<div><span class="event">{_escaped(moment.kind)}</span> <b>{_escaped(moment.what)}</b>'
-        f' <span class="by">{_escaped(moment.who)}</span>{text}</div></li>'
+        f'<time datetime="{event.at.isoformat()}" title="{_format_time(event.at)}">+{after}</time>'
+        f'<div><span class="event">{_escaped(event.kind)}</span> <b>{_escaped(event.subject)}</b>'
+        f' <span class="by">{_escaped(event.actor)}</span>{text}</div></li>'
     )
 
 
@@ -155,8 +155,8 @@ def _page_foot(story: ExportedTimeline) -> str:
 
 
 def _time_span(story: ExportedTimeline) -> tuple[datetime, datetime]:
-    """Return the times of the first and the last moment."""
-    times: Iterable[datetime] = [moment.at for moment in story.moments] or [story.at]
+    """Return the times of the first and the last event."""
+    times: Iterable[datetime] = [event.at for event in story.events] or [story.at]
     return min(times), max(times)
 
 

@@ -42,7 +42,7 @@ class View:
 
 
 def paint(text: str, style: str) -> str:
-    """Mark `text` with a style; `finish` applies the style."""
+    """Mark `text` with a style; `finish_text` applies the style."""
     return f"{_STARTS[style]}{text}{_END}" if text and style else text
 
 

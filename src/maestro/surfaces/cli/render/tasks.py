@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from maestro.domain.tasks import Priority, Task, TaskStatus
+from maestro.domain.priorities import Priority
+from maestro.domain.tasks import Task, TaskStatus
 from maestro.operations import task_shapes as ops
 from maestro.surfaces.cli.render import documents, usage
 from maestro.surfaces.cli.render.base import Rendered, format_time, next_page_note, render_pairs

@@ -1,4 +1,4 @@
-"""Render a timeline as text: one line for each moment."""
+"""Render a timeline as text: one line for each event."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ _chars_max = 100
 def render_timeline(value: Timeline, view: View) -> Rendered:
     rows = [
         [
-            format_time(moment.at),
-            safe_line(moment.kind),
-            safe_line(moment.what),
-            safe_line(moment.who),
-            paint(_data_text(moment), "dim"),
+            format_time(event.at),
+            safe_line(event.kind),
+            safe_line(event.subject),
+            safe_line(event.actor),
+            paint(_data_text(event), "dim"),
         ]
-        for moment in value.moments
+        for event in value.events
     ]
     return Rendered(align_rows(rows), next_page_note(value.cursor) if rows else ["no events yet"])
 
 
-def _data_text(moment: TimelineEvent) -> str:
-    parts = [str(moment.data[name]) for name in _SHOWN_FIELDS if moment.data.get(name)]
+def _data_text(event: TimelineEvent) -> str:
+    parts = [str(event.data[name]) for name in _SHOWN_FIELDS if event.data.get(name)]
     return safe_line("; ".join(parts))[:_chars_max]

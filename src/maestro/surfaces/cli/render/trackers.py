@@ -23,8 +23,8 @@ def render_tracker_status(value: TrackerStatus, view: View) -> Rendered:
         ("chosen by", safe_line(value.source)),
         ("issues", str(value.issues)),
         ("behind", behind if value.behind_issues or value.behind_events else "none"),
-        ("last in sync", format_time(value.ok_at) if value.ok_at else "never"),
-        ("last read", format_time(value.looked_at) if value.looked_at else "never"),
+        ("last in sync", format_time(value.succeeded_at) if value.succeeded_at else "never"),
+        ("last read", format_time(value.read_at) if value.read_at else "never"),
     ]
     if value.problem:
         facts.append(("problem", safe_line(value.problem)))
@@ -33,10 +33,10 @@ def render_tracker_status(value: TrackerStatus, view: View) -> Rendered:
     if value.retry_at:
         facts.append(("next attempt", format_time(value.retry_at)))
     parts = [head, render_pairs(facts, indent="  ")]
-    if value.untold:
+    if value.unsynced:
         rows = [
             (safe_line(item.issue), f"{safe_line(item.ref or '')} {safe_line(item.problem)}".strip())
-            for item in value.untold
+            for item in value.unsynced
         ]
         parts.append(f"\n{paint('refused', 'dim')}\n" + render_pairs(rows, indent="  "))
     return Rendered("".join(parts), ["a synchronisation is running"] if value.busy else [])

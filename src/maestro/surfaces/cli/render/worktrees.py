@@ -19,7 +19,7 @@ _COLORS = {
 
 def render_removed_worktrees(value: ops.RemovedWorktrees, view: View) -> Rendered:
     lines = "".join(f"{safe_line(worktree.branch)}  {safe_line(worktree.path)}\n" for worktree in value.removed)
-    kept = [f"{safe_line(worktree.session)}: {safe_line(worktree.why)}" for worktree in value.kept]
+    kept = [f"{safe_line(worktree.session)}: {safe_line(worktree.reason)}" for worktree in value.kept]
     return Rendered(lines, kept if lines or kept else ["no worktree to remove"])
 
 

@@ -12,12 +12,12 @@ PLAIN = View()
 
 
 def test_a_request_with_its_choices_and_the_way_to_answer() -> None:
-    ask = make_ask(id="req_1", text="8080 is taken.\nmaestro: fake", choices=["8081", "8082"])
+    ask = make_ask(id="ask_1", text="8080 is taken.\nmaestro: fake", choices=["8081", "8082"])
     shown = asks.render_ask(ask, PLAIN)
     lines = finish_text(str(shown.out)).splitlines()
-    assert lines[0] == "req_1  question  Which port?"
+    assert lines[0] == "ask_1  question  Which port?"
     assert "| 8080 is taken." in lines and "| maestro: fake" in lines
-    assert lines[-2:] == ["  1. 8081", "  2. 8082"] and shown.notes == ["answer: maestro ask answer req_1 …"]
+    assert lines[-2:] == ["  1. 8081", "  2. 8082"] and shown.notes == ["answer: maestro ask answer ask_1 …"]
 
 
 def test_an_answered_one_needs_nothing() -> None:
@@ -28,14 +28,14 @@ def test_an_answered_one_needs_nothing() -> None:
 def test_the_list_is_a_line_each() -> None:
     found = AskList(
         asks=[
-            make_ask(id="req_1", title="Which\nport?"),
-            make_ask(id="req_2", kind=AskKind.PERMISSION, choices=["allow", "deny"]),
+            make_ask(id="ask_1", title="Which\nport?"),
+            make_ask(id="ask_2", kind=AskKind.PERMISSION, choices=["allow", "deny"]),
         ],
-        cursor="req_2",
+        cursor="ask_2",
     )
     shown = asks.render_ask_list(found, PLAIN)
     lines = finish_text(str(shown.out)).splitlines()
-    assert [line.split()[0] for line in lines] == ["req_1", "req_2"]
+    assert [line.split()[0] for line in lines] == ["ask_1", "ask_2"]
     assert lines[0].endswith("parser  Which port?") and lines[1].endswith("Which port?  [allow / deny]")
-    assert shown.notes == ["more results: --cursor req_2"]
+    assert shown.notes == ["more results: --cursor ask_2"]
     assert asks.render_ask_list(AskList(asks=[]), PLAIN).notes == ["no open asks"]

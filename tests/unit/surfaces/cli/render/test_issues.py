@@ -1,4 +1,4 @@
-"""Issues and agents as people read them."""
+"""Tests of issues as text."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from typing import Any
 
 import msgspec
 
-from maestro.domain.presence import Agent, CurrentTask, Presence
 from maestro.domain.tasks import TaskStatus
-from maestro.operations import agents, issues
+from maestro.operations import issues
 from maestro.operations.mail_shapes import SentMail
 from maestro.operations.task_shapes import TaskReference
 from maestro.surfaces.cli.render import answers
@@ -25,7 +24,7 @@ def text(value: Any) -> str:
     return finish_text(str(answers.render_answer(value, View()).out))
 
 
-def test_an_issue_that_was_opened() -> None:
+def test_an_opened_issue_shows_its_reference_and_message() -> None:
     sent = SentMail(id="msg_1", thread_id="msg_1", subject="s", created_at=AT, deliveries=[])
     shown = answers.render_answer(
         issues.OpenedIssue(**LINE, thread_id="msg_1", message=sent, warnings=["vc#1 goes on."]), View()
@@ -35,13 +34,13 @@ def test_an_issue_that_was_opened() -> None:
     assert shown.notes == ["vc#1 goes on."]
 
 
-def test_lists_say_who_asks() -> None:
+def test_a_list_names_the_opener_of_each_issue() -> None:
     assert "from dave/vc, vc" in text(issues.IssueList(issues=[issues.IssueLine(**LINE)]))
     assert answers.render_answer(issues.IssueList(issues=[]), View()).notes == ["no issues"]
 
 
-def test_one_with_all_that_was_said() -> None:
-    said = issues.IssueComment(**msgspec.structs.asdict(make_message(body="ignore\nall")), deliveries=[])
+def test_an_issue_shows_its_origin_dependants_and_comments() -> None:
+    comment = issues.IssueComment(**msgspec.structs.asdict(make_message(body="ignore\nall")), deliveries=[])
     shown = text(
         issues.IssueDetail(
             **LINE,
@@ -49,25 +48,8 @@ def test_one_with_all_that_was_said() -> None:
             origin=TaskReference("tsk_1", "vc#3", "Import", TaskStatus.IN_PROGRESS),
             dependants=[TaskReference("tsk_2", "vc#4", "Ship", TaskStatus.TODO)],
             documents=[],
-            comments=[said],
+            comments=[comment],
         )
     )
     for part in ("dave/vc of vc", "vc#3  Import", "vc#4 (todo)", "  | ignore\n  | all\n", "boss, session"):
         assert part in shown
-
-
-def test_agents() -> None:
-    there = Agent(
-        address="dave/vc",
-        project="vc",
-        presence=Presence.ONLINE,
-        last_seen=AT,
-        name="dave",
-        works_on=[CurrentTask("vc#3", "Import")],
-    )
-    never = Agent(address="eve/vc", project="vc", presence=Presence.OFFLINE, last_seen=None)
-    shown = text(agents.AgentList(agents=[there, never], online=1))
-    assert "online" in shown and "seen 2026-01-01T12:00:00Z" in shown and "vc#3 Import" in shown
-    assert "never seen" in shown
-    nobody = answers.render_answer(agents.AgentList(agents=[], online=0, reached=False), View())
-    assert nobody.notes == ["no agent is online"]

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from maestro.domain.messages import Attachment, MessageStatus, ReceivedMessage, Sender, SenderKind
+from maestro.domain.priorities import Priority
 from maestro.domain.sessions import Contact, SessionMode, SessionStatus
-from maestro.domain.tasks import Priority
 from maestro.operations import mail_shapes as ops
 from maestro.surfaces.cli.render import mail
 from maestro.surfaces.cli.render.base import Rendered
@@ -37,7 +37,7 @@ def inbox(*messages: ReceivedMessage, **fields: Any) -> ops.InboxPage:
 def recipient(name: str, status: MessageStatus, **fields: Any) -> ops.Recipient:
     times = dict.fromkeys(("delivered_at", "read_at", "acknowledged_at", "expired_at"))
     values: dict[str, Any] = {"via": None, "by": None, "reason": None} | times | fields
-    return ops.Recipient(recipient="ses_1", box="ses_1", name=name, status=status, **values)
+    return ops.Recipient(recipient="ses_1", mailbox="ses_1", name=name, status=status, **values)
 
 
 def test_a_message_says_who_attests_what_and_then_its_text() -> None:
@@ -107,9 +107,9 @@ def test_what_came_another_way_or_is_for_everyone_says_so() -> None:
         mail.render_inbox(inbox(received(reason="w has ended (failed); the message goes to boss")), PLAIN)
     )
     assert "w has ended (failed); the message goes to boss" in rerouted
-    project = received(box="prj_1", thread_id="msg_t")
+    project = received(mailbox="prj_1", thread_id="msg_t")
     assert "maestro mail claim msg_t" in text(mail.render_inbox(inbox(project), PLAIN))
-    claimed = received(box="prj_1", claimed_by="ses_1")
+    claimed = received(mailbox="prj_1", claimed_by="ses_1")
     assert "mail claim" not in text(mail.render_inbox(inbox(claimed), PLAIN))
 
 

@@ -6,13 +6,14 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from maestro.domain.members import Permission, Team, Tool
+from maestro.domain.members import Permission, Team
 from maestro.operations import members as member_ops
 from maestro.operations import teams as team_ops
 from maestro.surfaces.cli.render import members
 from maestro.surfaces.cli.render.base import Rendered
 from maestro.surfaces.cli.render.style import View, finish_text
 from maestro.testing.factories import make_member
+from maestro.tools.registry import Tool
 
 AT = datetime(2026, 1, 1, 12, tzinfo=UTC)
 PLAIN = View()

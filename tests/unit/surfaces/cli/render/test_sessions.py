@@ -1,11 +1,11 @@
-"""Sessions as text: what each does, who said so, and who is around it."""
+"""Tests of sessions as text: their status with its source, and the sessions around them."""
 
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
 
 import msgspec
+from tests.unit.surfaces.cli.render.conftest import AT, PLAIN, TTY, WHEN, rendered
 
 from maestro.domain.callers import Role
 from maestro.domain.sessions import Contact, SessionMode, SessionStatus, StatusSignal, StatusSource
@@ -15,10 +15,8 @@ from maestro.surfaces.cli.render.base import Rendered
 from maestro.surfaces.cli.render.style import View, finish_text
 from maestro.testing.factories import make_ask, make_session
 
-AT = datetime(2026, 1, 1, 12, tzinfo=UTC)
-WHEN = "2026-01-01T12:00:00Z"
-PLAIN = View()
 SESSION = make_session(id="ses_1", name="parser", member="ada", pid=7, status=SessionStatus.NEEDS_INPUT)
+WORKING = make_session(id="ses_1", project_id="prj_1", name="parser", pid=7, lease_until=AT)
 BOSS = Contact("ses_2", "boss", SessionMode.COORDINATE, SessionStatus.IDLE, None, AT, fresh=False)
 
 
@@ -26,7 +24,7 @@ def text(found: Rendered) -> str:
     return finish_text(str(found.out))
 
 
-def test_a_list_says_who_said_so_and_when() -> None:
+def test_a_list_shows_the_source_and_time_of_each_status() -> None:
     shown = sessions.render_session_list(ops.SessionList(sessions=[SESSION]), PLAIN)
     assert text(shown) == f"ses_1  parser  execute  needs_input  by report since {WHEN}  seen {WHEN}  @ada\n"
     heading = text(sessions.render_session_list(ops.SessionList(sessions=[SESSION]), View(tty=True, columns=200)))
@@ -34,7 +32,7 @@ def test_a_list_says_who_said_so_and_when() -> None:
     assert sessions.render_session_list(ops.SessionList(sessions=[]), PLAIN).notes == ["no sessions"]
 
 
-def test_one_with_those_around_it() -> None:
+def test_a_session_shows_its_coordinator_siblings_tasks_and_asks() -> None:
     fresh = Contact("ses_3", "lexer", SessionMode.EXECUTE, SessionStatus.WORKING, None, AT, fresh=True)
     found = ops.SessionDetail(
         **msgspec.structs.asdict(SESSION),
@@ -43,24 +41,24 @@ def test_one_with_those_around_it() -> None:
         workers=[],
         held=["vc#1"],
         unread=2,
-        asks=[make_ask(id="req_1")],
+        asks=[make_ask(id="ask_1")],
     )
     shown = text(sessions.render_session_detail(found, PLAIN))
     assert f"coordinator  boss (idle, last seen {WHEN})\n" in shown and "siblings     lexer (working)\n" in shown
-    assert "holds        vc#1\n" in shown and "unread       2\n" in shown and "req_1 Which port?" in shown
+    assert "holds        vc#1\n" in shown and "unread       2\n" in shown and "ask_1 Which port?" in shown
     assert "workers" not in shown and "ended" not in shown
 
 
-def test_the_evidence() -> None:
+def test_an_explanation_shows_every_status_signal() -> None:
     found = ops.SessionExplanation(
         session=SESSION,
         signals=[
             StatusSignal(StatusSource.HEARTBEAT, SessionStatus.IDLE, AT, AT, "x\ny"),
             StatusSignal(StatusSource.REPORT, SessionStatus.WORKING, AT, None, "registered"),
         ],
-        lease_is_over=True,
-        was_heard=False,
-        process_lives=False,
+        is_lease_expired=True,
+        has_sign_of_life=False,
+        is_process_alive=False,
         verdict="The session shows no sign of life any more: it will be marked as lost.",
     )
     lines = text(sessions.render_explanation(found, PLAIN)).splitlines()
@@ -79,3 +77,26 @@ def test_whoami_warns_of_a_silent_coordinator() -> None:
     assert f"boss (idle, last seen {WHEN})" in text(shown) and "unread" in text(shown)
     (note,) = shown.notes
     assert "your coordinator boss" in note
+
+
+def test_a_new_session_is_shown_as_variables_for_a_shell() -> None:
+    new = ops.RegisteredSession(**msgspec.structs.asdict(WORKING), token="mst_$ecret")
+    assert rendered(new).out == "export MAESTRO_SESSION_ID=ses_1\nexport MAESTRO_TOKEN='mst_$ecret'\n"
+    assert rendered(new).notes == ["registered parser, execute"]
+    assert "only once" in rendered(new, TTY).notes[1]
+
+
+def test_a_session_and_its_heartbeat_are_one_line() -> None:
+    assert rendered(WORKING).out == "ses_1  parser  execute  working\n"
+    beat = ops.HeartbeatAnswer(**msgspec.structs.asdict(WORKING), renewed=1)
+    assert (
+        rendered(beat).out == "ses_1  parser  execute  working  1 claim renewed, alive until 2026-01-01T12:00:00Z\n"
+    )
+
+
+def test_the_identity_of_a_caller_shows_role_and_held_tasks() -> None:
+    found = ops.CallerIdentity(
+        role=Role.WORKER, name="ses_1", human="dana", session=WORKING, project="vc", held=["vc#4", "vc#5"]
+    )
+    shown = str(rendered(found).out)
+    assert "role     worker\n" in shown and "holds    vc#4, vc#5\n" in shown and "address" not in shown

@@ -6,7 +6,8 @@ from typing import Any
 import msgspec
 
 from maestro.domain.documents import Document, ReportKind, TaskReport
-from maestro.domain.tasks import Priority, Task, TaskStatus
+from maestro.domain.priorities import Priority
+from maestro.domain.tasks import Task, TaskStatus
 from maestro.operations import task_shapes as ops
 from maestro.surfaces.cli.render import answers
 from maestro.surfaces.cli.render.style import View, finish_text, text_width

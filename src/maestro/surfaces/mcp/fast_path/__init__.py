@@ -1,0 +1,1 @@
+"""Answers to plain MCP requests without the SDK."""

@@ -1,0 +1,1 @@
+"""MCP over the pipe of `maestro mcp`."""

@@ -1,0 +1,1 @@
+"""The tool `command`: any program as an agent."""

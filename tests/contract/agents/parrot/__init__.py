@@ -1,0 +1,1 @@
+"""A throw-away tool for tests: a program that repeats every prompt."""

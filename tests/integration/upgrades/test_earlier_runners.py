@@ -1,0 +1,120 @@
+"""An upgrade while runners of an earlier version live: their sessions go on, with the paths that they know."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from maestro.testing.live import LiveServer
+from maestro.testing.supervised import wait_until
+from maestro.testing.workshop import MAESTRO, Workshop
+from maestro.wire.runner_folder import EARLIER_SESSIONS, IDENTITY, SESSIONS
+
+# Writes into its own folder by the absolute path that it got at its start, and reports by the command.
+PROGRAM = f"""
+until [ -e go ]; do sleep 0.05; done
+echo written > "$TMPDIR/by-path" && cp "$TMPDIR/by-path" found
+{MAESTRO} session report progress "Still here." > answer 2>&1
+until [ -e end ]; do sleep 0.05; done
+"""
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Iterator[Workshop]:
+    repo = tmp_path / "vc"
+    subprocess.run(["git", "init", "-q", "-b", "main", str(repo)], check=True)
+    made = Workshop(LiveServer(tmp_path / "data"), repo)
+    yield made
+    for file in made.live.home.glob(f"*/*/{IDENTITY}"):  # `close` ends the processes of the present names
+        write_identity(file, "agent", "program")
+    made.close()
+
+
+def write_identity(file: Path, before: str, after: str) -> None:
+    """Write the identity file with another name for the program."""
+    identity = json.loads(file.read_bytes())
+    file.write_text(json.dumps({name.replace(before, after): value for name, value in identity.items()}))
+
+
+def start_earlier_server(shop: Workshop) -> subprocess.Popen[bytes]:
+    """Start a server with the folder of earlier versions, and wait until it answers."""
+    command = [sys.executable, str(Path(__file__).with_name("earlier_server.py")), "--port", "0"]
+    shop.live.home.mkdir(mode=0o700, exist_ok=True)
+    process = subprocess.Popen([*command, "--home", str(shop.live.home)], env=shop.live.environment())
+    wait_until((shop.live.home / "maestro.sock").exists, what="the earlier server")
+    return process
+
+
+def spawn_with_earlier_runner(shop: Workshop) -> dict[str, Any]:
+    """Spawn a session under a server with the earlier names, stop the server, and return the session."""
+    process = start_earlier_server(shop)
+    try:
+        made = shop.spawn_session("--name", "ada", "--", "sh", "-c", PROGRAM)
+        file = shop.live.home / EARLIER_SESSIONS / made["id"] / IDENTITY
+        wait_until(lambda: shop.show_session("ada")["status"] == "working", what="the program's start")
+    finally:
+        process.terminate()
+        process.wait(20)
+    write_identity(file, "program", "agent")  # as an earlier runner named its program
+    return made
+
+
+def test_a_session_of_an_earlier_runner_goes_on_and_its_folder_gets_the_new_name(shop: Workshop) -> None:
+    made = spawn_with_earlier_runner(shop)
+    link = shop.live.home / EARLIER_SESSIONS
+    assert not link.is_symlink() and not (shop.live.home / SESSIONS).exists()
+    shop.live.start()
+    assert link.readlink() == Path(SESSIONS) and (shop.live.home / SESSIONS / made["id"]).is_dir()
+    (shop.repo / "go").touch()
+    wait_until(lambda: (shop.repo / "answer").exists() and (shop.repo / "answer").read_text(), what="the report")
+    assert "session.reported" in shop.run_maestro("events"), "the token from before the upgrade is valid"
+    assert (shop.repo / "found").read_text() == "written\n", "the path from before the upgrade is valid"
+    shop.run_maestro("session", "prompt", "ada", "Hello")
+    (shop.repo / "end").touch()
+    assert shop.wait_for_session_end("ada")["status"] == "completed"
+    shop.live.stop()
+    shop.live.start()
+    assert not link.is_symlink() and not link.exists(), "no earlier runner lives"
+    assert "Hello" in shop.run_maestro("session", "logs", "ada")
+
+
+def test_a_start_that_was_killed_after_the_rename_makes_the_link(shop: Workshop) -> None:
+    made = spawn_with_earlier_runner(shop)
+    (shop.live.home / EARLIER_SESSIONS).rename(shop.live.home / SESSIONS)
+    shop.live.start()
+    assert (shop.live.home / EARLIER_SESSIONS).readlink() == Path(SESSIONS)
+    shop.run_maestro("session", "stop", "ada")
+    assert shop.wait_for_session_end("ada")["id"] == made["id"]
+
+
+def test_sessions_of_an_earlier_version_that_ran_again_are_moved_over(shop: Workshop) -> None:
+    made = spawn_with_earlier_runner(shop)
+    before = shop.live.home / SESSIONS / made["id"]
+    before.mkdir(parents=True)
+    (before / "transcript.cast").write_text("older")
+    shop.live.start()
+    kept = sorted(path.name for path in (shop.live.home / SESSIONS).iterdir())
+    assert kept[0] == made["id"] and kept[1].startswith(f"{made['id']}.before-")
+    assert (shop.live.home / EARLIER_SESSIONS).readlink() == Path(SESSIONS)
+    shop.run_maestro("session", "stop", "ada")
+
+
+@pytest.mark.slow
+def test_a_restore_finds_agents_of_an_earlier_version(shop: Workshop, tmp_path: Path) -> None:
+    made = spawn_with_earlier_runner(shop)
+    backup = tmp_path / "backup.tar"
+    command = [sys.executable, "-m", "maestro.server", "--home", str(shop.live.home)]
+    environment = shop.live.environment()
+    subprocess.run([*command, "--backup", str(backup)], env=environment, check=True, capture_output=True)
+    refused = subprocess.run([*command, "--restore", str(backup)], env=environment, capture_output=True, check=False)
+    assert refused.returncode == 1 and made["id"] in refused.stderr.decode()
+    done = subprocess.run(
+        [*command, "--restore", str(backup), "--end-agents"], env=environment, capture_output=True, check=False
+    )
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,73 @@
+"""A connection to a runner: requests, frames in pieces, and the end."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from maestro.client.live.link import RunnerLink
+from maestro.wire import frames
+
+
+@pytest.fixture
+def ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[RunnerLink, socket.socket]]:
+    """Return a link and the runner's end of its connection. The folder's path is longer than a socket address."""
+    folder = tmp_path / ("long" * 30)
+    folder.mkdir()
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        with monkeypatch.context() as inside:
+            inside.chdir(folder)
+            listener.bind("control.sock")
+        listener.listen(1)
+        link = RunnerLink(str(folder))
+        runner, _ = listener.accept()
+    with runner:
+        yield link, runner
+        link.close()
+
+
+def test_the_connection_keeps_the_present_directory(ends: tuple[RunnerLink, socket.socket], tmp_path: Path) -> None:
+    before = Path.cwd()
+    with pytest.raises(FileNotFoundError):
+        RunnerLink(str(tmp_path))
+    assert Path.cwd() == before
+
+
+def test_a_request_returns_its_answer_and_drops_earlier_frames(ends: tuple[RunnerLink, socket.socket]) -> None:
+    link, runner = ends
+    runner.sendall(
+        frames.pack_frame(b"O", b"old") + frames.pack_frame(b"A", b'{"ok": true}') + frames.pack_frame(b"O", b"new")
+    )
+    assert link.send_request(do="attach") == {"ok": True}
+    assert runner.recv(100) == frames.pack_frame(b"Q", b'{"do": "attach"}')
+    assert link.has_more and link.receive_frames() == [(b"O", b"new")]
+    assert not link.has_more
+
+
+def test_frames_in_pieces_are_received_whole(ends: tuple[RunnerLink, socket.socket]) -> None:
+    link, runner = ends
+    data = frames.pack_frame(b"O", b"output") + frames.pack_frame(b"X", b"0")
+    runner.sendall(data)
+    assert link.receive_frames() == [(b"O", b"output"), (b"X", b"0")]
+    runner.sendall(data[:7])
+    with pytest.raises(ConnectionResetError):
+        runner.shutdown(socket.SHUT_WR)
+        link.receive_frames()
+
+
+def test_the_end_of_the_runner_ends_a_request(ends: tuple[RunnerLink, socket.socket]) -> None:
+    link, runner = ends
+    runner.close()
+    with pytest.raises(OSError):
+        link.send_request(do="state")
+
+
+def test_a_frame_reaches_the_runner(ends: tuple[RunnerLink, socket.socket]) -> None:
+    link, runner = ends
+    link.send_frame(b"Z", b"80 24")
+    assert runner.recv(100) == frames.pack_frame(b"Z", b"80 24")
+    assert os.fstat(link.fileno())

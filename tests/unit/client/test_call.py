@@ -1,0 +1,69 @@
+"""A command that a runner sends to the server: its request, its answer, and the ends of a connection."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from maestro.client.call import CommandAnswer, run_on_server
+from maestro.testing.frames import ClientRequest, FrameServer, Script, ScriptedConnection
+from maestro.wire import frames
+
+
+def run(folder: Path, script: Script, *arguments: str) -> tuple[CommandAnswer, ClientRequest]:
+    """Run a command against a scripted server; return its answer and the server's request."""
+    with FrameServer(folder / "s.sock", script) as server:
+        answer = run_on_server(list(arguments), path=str(folder / "s.sock"), environment={"MAESTRO_TOKEN": "mst_x"})
+    return answer, server.requests[0]
+
+
+def test_the_request_names_the_runner_its_variables_and_its_arguments(tmp_path: Path) -> None:
+    _, request = run(tmp_path, lambda connection, request: connection.send_exit(0), "session", "report", "", "ä")
+    assert request.client == b"runner" and request.terminals == b"000"
+    assert request.variables == {b"MAESTRO_TOKEN": b"mst_x"}
+    assert request.arguments == [b"session", b"report", b"", "ä".encode()]
+
+
+def test_output_errors_and_exit_code_are_the_servers(tmp_path: Path) -> None:
+    def script(connection: ScriptedConnection, request: ClientRequest) -> None:
+        for kind, payload in ((b"O", b"one "), (b"E", b"problem"), (b"W", b"1"), (b"O", b"x" * 200_000)):
+            connection.send_frame(kind, payload)
+        connection.send_exit(5)
+
+    answer, _ = run(tmp_path, script)
+    assert (answer.code, answer.out, answer.err) == (5, b"one " + b"x" * 200_000, b"problem")
+
+
+def test_the_output_is_confirmed_when_the_server_asks(tmp_path: Path) -> None:
+    confirmed = []
+
+    def script(connection: ScriptedConnection, request: ClientRequest) -> None:
+        connection.send_frame(frames.CONFIRM)
+        confirmed.append(connection.receive_frame())
+        connection.send_exit(0)
+
+    run(tmp_path, script)
+    assert confirmed == [(frames.CONFIRMED, b"")]
+
+
+@pytest.mark.parametrize("kind", [frames.STDIN, frames.FILE, frames.LOCAL])
+def test_a_frame_that_needs_a_terminal_is_an_error(tmp_path: Path, kind: bytes) -> None:
+    with pytest.raises(OSError, match="needs a client with a terminal"):
+        run(tmp_path, lambda connection, request: connection.send_frame(kind))
+
+
+@pytest.mark.parametrize("data", [b"", b"O\0\0", b"O\0\0\0\5abc"])
+def test_a_server_that_goes_away_before_the_end_is_an_error(tmp_path: Path, data: bytes) -> None:
+    with pytest.raises(ConnectionResetError):
+        run(tmp_path, lambda connection, request: connection.sock.sendall(data))
+
+
+def test_a_frame_that_is_too_large_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(frames.FrameTooLarge):
+        run(tmp_path, lambda connection, request: connection.sock.sendall(b"O\xff\xff\xff\xff"))
+
+
+def test_no_server_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        run_on_server(["x"], path=str(tmp_path / "s.sock"), environment={})

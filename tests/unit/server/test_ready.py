@@ -1,0 +1,39 @@
+"""Test the pipe over which a server reports the result of its start."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from maestro.server.ready import ReadyPipe
+
+
+def test_only_the_first_line_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    reading, writing = os.pipe()
+    monkeypatch.setenv("MAESTRO_READY_FD", str(writing))
+    pipe = ReadyPipe()
+    assert "MAESTRO_READY_FD" not in os.environ, "programs of the server must not get the variable"
+    assert not os.get_inheritable(writing)
+    pipe.report_result("ready")
+    pipe.report_result("busy")
+    with os.fdopen(reading) as lines:
+        assert lines.read() == "ready\n"
+
+
+@pytest.mark.parametrize("value", ["", "x", "-1"])
+def test_without_a_pipe_no_line_is_written(
+    monkeypatch: pytest.MonkeyPatch, value: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("MAESTRO_READY_FD", value)
+    ReadyPipe().report_result("ready")
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_closed_pipe_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+    reading, writing = os.pipe()
+    monkeypatch.setenv("MAESTRO_READY_FD", str(writing))
+    pipe = ReadyPipe()
+    os.close(reading)
+    os.close(writing)
+    pipe.report_result("ready")

@@ -1,0 +1,66 @@
+"""Read the files in which tools record their conversations."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from maestro.core import limits
+from maestro.services.conversations.record_files import RecordPiece, read_record
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The own folder of a tool."""
+    folder = tmp_path / "tool"
+    folder.mkdir()
+    return folder
+
+
+async def read(path: Path, folder: Path, *, start: int | None = 0) -> RecordPiece | None:
+    return await read_record(str(path), ("/elsewhere", str(folder)), start=start)
+
+
+async def test_a_record_is_read_from_the_given_start(folder: Path) -> None:
+    record = folder / "c1.jsonl"
+    record.write_text("first\nsecond\n")
+    assert await read(record, folder) == RecordPiece(b"first\nsecond\n", 0, 13)
+    assert await read(record, folder, start=6) == RecordPiece(b"second\n", 6, 13)
+    assert await read(record, folder, start=13) == RecordPiece(b"", 13, 13)
+
+
+async def test_without_a_start_only_the_size_is_returned(folder: Path) -> None:
+    record = folder / "c1.jsonl"
+    record.write_text("first\n")
+    assert await read(record, folder, start=None) == RecordPiece(b"", 6, 6)
+
+
+async def test_a_record_that_was_rewritten_is_read_from_its_beginning(folder: Path) -> None:
+    record = folder / "c1.jsonl"
+    record.write_text("new\n")
+    assert await read(record, folder, start=100) == RecordPiece(b"new\n", 0, 4)
+
+
+async def test_a_long_record_is_read_in_pieces(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "transcript_bytes_max", 4)
+    record = folder / "c1.jsonl"
+    record.write_text("abcdefgh")
+    assert await read(record, folder, start=2) == RecordPiece(b"cdef", 2, 8)
+
+
+async def test_a_file_outside_the_folders_of_the_tool_is_not_read(folder: Path, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("secret")
+    (folder / "link").symlink_to(secret)
+    (tmp_path / "tool-other").mkdir()
+    (tmp_path / "tool-other" / "c1.jsonl").write_text("x")
+    for path in (secret, folder / "link", folder / ".." / "secret", tmp_path / "tool-other" / "c1.jsonl", folder):
+        assert await read(path, folder) is None
+
+
+async def test_a_missing_file_and_a_pipe_are_not_read(folder: Path) -> None:
+    os.mkfifo(folder / "pipe")
+    for path in (folder / "missing", folder / "pipe", folder / "a\0b"):
+        assert await read(path, folder) is None

@@ -1,0 +1,70 @@
+"""The facts in a session's primer, read from the store."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from maestro.core import limits
+from maestro.operations.primer import ReadPrimer
+from maestro.operations.task_shapes import StartTask
+from maestro.services.sessions import primers
+from maestro.services.tasks import moves
+
+World = Any
+
+
+async def read(world: World, caller: Any, *, tools: bool = False) -> str:
+    found = await world.store.read(lambda tx: primers.read_primer(tx, caller, ReadPrimer(tools=tools)))
+    return str(found.text)
+
+
+async def test_a_worker_reads_its_coordinator_its_siblings_and_its_work(world: World) -> None:
+    boss = await world.boss("boss")
+    assigned, held = await world.task(), await world.task()
+    worker = await world.join("w", under=boss, task=[assigned.id, held.id], path="/src/dave/vc")
+    await world.join("sibling", under=boss)
+    ended = await world.join("ended", under=boss)
+    await world.end(ended)
+    await world.task()
+    await world.send(None, "w")
+    await world.do(moves.start_task, StartTask(id=held.id), by=worker)
+    text = await read(world, worker)
+    assert "You are w, worker in Maestro, project vc, at dave/vc, for dana." in text
+    assert "Your coordinator: boss" in text
+    assert "Your siblings: sibling" in text and "ended" not in text
+    held_lines = "You hold:\n- vc#2 (in_progress) t\n"
+    assigned_lines = "You were started for:\n- vc#1 (ready) t\n"
+    assert f"{held_lines}{assigned_lines}Ready tasks: 2. Unread messages: 1.\n" in text
+
+
+async def test_a_coordinator_reads_its_workers_and_how_to_start_more(world: World) -> None:
+    boss = await world.boss("boss")
+    await world.join("w", under=boss)
+    text = await read(world, boss)
+    assert "Your workers: w" in text and "Your coordinator" not in text
+    assert "maestro session spawn" in text
+
+
+async def test_a_worker_without_a_coordinator_reads_that_the_person_answers(world: World) -> None:
+    text = await read(world, await world.join("w"))
+    assert "You have no coordinator" in text and "Ready tasks: none. Unread messages: none." in text
+
+
+async def test_a_silent_coordinator_is_marked(world: World) -> None:
+    boss = await world.boss("boss")
+    worker = await world.join("w", under=boss)
+    fresh = await read(world, worker)
+    world.clock.advance(limits.session_lease_seconds + 1)
+    assert await read(world, worker) != fresh
+
+
+async def test_calls_are_spelled_as_commands_or_as_tools(world: World) -> None:
+    worker = await world.join("w")
+    assert "maestro mail inbox" in await read(world, worker)
+    assert "maestro mail inbox" not in await read(world, worker, tools=True)
+
+
+async def test_the_person_reads_a_primer_without_a_session(world: World) -> None:
+    await world.task(held_by=world.dana)
+    text = await read(world, world.dana)
+    assert text.startswith("You are dana, person in Maestro, for dana.") and "You hold:\n- vc#1" in text

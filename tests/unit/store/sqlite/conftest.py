@@ -1,0 +1,66 @@
+"""A database file of the present schema, and connections to files."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from maestro.store.layout import DATABASE
+from maestro.store.sqlite.connection import connect_writer
+from maestro.store.sqlite.migrate import migrate_schema
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """An empty data directory."""
+    folder = tmp_path / "home"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def write_database() -> Callable[..., Path]:
+    """Write a closed database of the present schema, with events from 1 to `last_seq`."""
+
+    def write(folder: Path, *, last_seq: int = 0) -> Path:
+        path = folder / DATABASE
+        with contextlib.closing(connect_writer(path)) as connection:
+            migrate_schema(connection, path)
+            for _ in range(last_seq):
+                connection.execute(
+                    "INSERT INTO events (at, kind, version, actor, subject, data) "
+                    "VALUES (1, 'task.created', 1, 'dana', 'tsk_1', '{}')"
+                )
+        return path
+
+    return write
+
+
+@pytest.fixture
+def connect() -> Iterator[Callable[[Path], sqlite3.Connection]]:
+    """Open plain connections in autocommit mode, and close them after the test."""
+    with contextlib.ExitStack() as stack:
+
+        def open_connection(path: Path) -> sqlite3.Connection:
+            return stack.enter_context(contextlib.closing(sqlite3.connect(path, isolation_level=None)))
+
+        yield open_connection
+
+
+@pytest.fixture
+def damage_table() -> Callable[[Path, str], None]:
+    """Overwrite the first page of a table or index."""
+
+    def damage(path: Path, name: str) -> None:
+        with contextlib.closing(sqlite3.connect(path)) as connection:
+            (root,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = ?", (name,)).fetchone()
+            (page_bytes,) = connection.execute("PRAGMA page_size").fetchone()
+        with path.open("r+b") as file:
+            file.seek((root - 1) * page_bytes)
+            file.write(b"\xff" * page_bytes)
+
+    return damage

@@ -1,0 +1,24 @@
+"""The migrations: their order, and the schema that the migrations lead to."""
+
+from __future__ import annotations
+
+import sqlite3
+from importlib.resources import files
+
+from maestro.store.sqlite.migration_scripts import migration_scripts
+
+
+def test_scripts_come_in_the_order_of_their_numbers() -> None:
+    folder = files("maestro.store") / "migrations" / "sqlite"
+    names = sorted(file.name for file in folder.iterdir() if file.name.endswith(".sql"))
+    assert [name[:4] for name in names] == [f"{number:04}" for number in range(1, len(names) + 1)]
+    assert migration_scripts() == [(folder / name).read_text(encoding="utf-8") for name in names]
+
+
+def test_each_script_applies_to_the_schema_of_the_script_before() -> None:
+    database = sqlite3.connect(":memory:")
+    for script in migration_scripts():
+        database.executescript(script)
+    assert database.execute("PRAGMA foreign_key_check").fetchall() == []
+    assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    database.close()

@@ -1,0 +1,32 @@
+"""The process name of a supervisor: one for each data directory, short enough for the system, and recognisable."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from maestro.supervisor import is_supervisor_name, supervisor_process_name
+
+SYSTEM_CHARS_MAX = 15  # Linux cuts longer process names
+
+
+def test_the_name_is_recognised_and_fits_into_the_limit_of_the_system(tmp_path: Path) -> None:
+    for number in range(50):
+        name = supervisor_process_name(str(tmp_path / str(number)))
+        assert len(name) == SYSTEM_CHARS_MAX and is_supervisor_name(name)
+
+
+def test_each_data_directory_has_its_name_by_its_real_path(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "link").symlink_to("data")
+    name = supervisor_process_name(str(tmp_path / "data"))
+    assert supervisor_process_name(str(tmp_path / "link")) == name
+    assert supervisor_process_name(str(tmp_path / "other")) != name
+
+
+@pytest.mark.parametrize(
+    "name", ["", "bash", "maestro-", "maestro-012345", "maestro-01234567", "maestro-012345G", "xmaestro-0123456"]
+)
+def test_other_names_are_not_names_of_a_supervisor(name: str) -> None:
+    assert not is_supervisor_name(name)

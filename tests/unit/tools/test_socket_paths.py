@@ -1,0 +1,39 @@
+"""Tests of the paths of sockets."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from maestro.tools import socket_paths
+
+
+def test_a_long_path_is_replaced_by_a_short_path_in_a_private_folder(tmp_path: Path) -> None:
+    deep = tmp_path / ("d" * 120) / "in.sock"
+    short = socket_paths.short_socket_path(deep, "ses_0123456789abcdef")
+    assert len(str(short)) < 100 and short.name == "in.sock"
+    assert short.parent.stat().st_mode & 0o777 == 0o700
+    short.parent.rmdir()
+
+
+def test_a_short_path_stays_as_it_is() -> None:
+    short = Path("/" + "d" * 91) / "in.sock"
+    assert len(str(short)) == 100
+    assert socket_paths.short_socket_path(short, "ses_1") == short
+
+
+def test_the_length_of_an_address_counts_in_bytes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", "/tmp")
+    wide = tmp_path / ("ü" * 60) / "in.sock"
+    short = socket_paths.short_socket_path(wide, "ses_0123456789abcdeg")
+    assert short == Path("/tmp/maestro-456789abcdeg/in.sock")
+    short.parent.rmdir()
+
+
+def test_a_deep_temporary_directory_is_not_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / ("t" * 120)))
+    short = socket_paths.short_socket_path(tmp_path / ("d" * 120) / "in.sock", "ses_0123456789abcdef")
+    assert short.is_relative_to("/tmp") and len(str(short)) <= 100
+    short.parent.rmdir()
