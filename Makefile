@@ -2,8 +2,8 @@
 # Each sets up all it needs in .venv from a pinned, hashed lock and says what it does.
 
 PYTHON ?= python3
-# How many tests run side by side: as many as there are processors, or 0 for one after the other.
-WORKERS ?= auto
+# How many tests run side by side; 0 for one after the other. One more than processors, because many tests wait.
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 # Which tests `make test-slow` runs: without npm "slow and not agents".
 SLOW ?= slow
 VENV   := .venv

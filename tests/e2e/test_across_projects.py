@@ -14,6 +14,8 @@ import pytest
 
 from maestro.testing.live import LiveServer
 
+pytestmark = pytest.mark.slow
+
 AGENTS = Path(__file__).parent / "agents"
 TRACE = "Traceback (most recent call last):\n  parser.py, line 12\nIndexError: nothing there"
 REPRO = bytes(range(256)) * 200

@@ -8,6 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.slow
+
 # What each part of the second half must have shown, in this order.
 MAIL = (
     r"lead  \$ maestro mail send dora --type assignment .* --wait-for read",

@@ -41,7 +41,10 @@ def test_a_module_is_small_and_says_its_place(module: Path) -> None:
 
 def test_sql_stands_in_sql_files() -> None:
     sql = re.compile(r"""["'](?:SELECT .+ FROM|INSERT INTO|UPDATE \w+ SET|DELETE FROM|CREATE TABLE)""", re.IGNORECASE)
-    assert [str(path) for path in MODULES if sql.search(path.read_text())] == []
+    found = {str(path.relative_to(SOURCE)) for path in MODULES if sql.search(path.read_text())}
+    assert found == {
+        "docs/schema_script.py"
+    }  # reads SQLite's own tables when the reference is written, not in the server
 
 
 def test_broad_excepts_are_few_and_named() -> None:

@@ -15,6 +15,8 @@ import pytest
 
 from maestro.testing.live import LiveServer
 
+pytestmark = pytest.mark.slow
+
 MakeRepo = Callable[..., Path]
 
 

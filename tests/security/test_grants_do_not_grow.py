@@ -11,6 +11,8 @@ import pytest
 from maestro.testing.workshop import Workshop
 from maestro.tools.policy import PermissionPolicy
 
+pytestmark = pytest.mark.slow
+
 REFUSED = 4
 
 

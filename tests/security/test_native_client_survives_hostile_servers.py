@@ -20,6 +20,8 @@ from maestro.client.native import build
 from maestro.testing import rounds
 from maestro.testing.frames import ClientRequest, FrameServer, ScriptedConnection
 
+pytestmark = pytest.mark.slow
+
 SANITIZE = "-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -O1 -g -U_FORTIFY_SOURCE"
 PYTHON = "#!/bin/sh\necho became python\nexit 9\n"  # what the native client becomes: beside the point here
 SECONDS_MAX = 20

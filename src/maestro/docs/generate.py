@@ -1,15 +1,15 @@
-"""Compute the content of each generated file of docs/."""
+"""Compute the content of each generated file: the reference in docs/, and the schema of a new store."""
 
 from __future__ import annotations
 
 from functools import cache
 
 from maestro.core import errors
+from maestro.docs.schema_script import schema_script
 from maestro.docs.tools_page import tools_page
 from maestro.domain.callers import Callers
 from maestro.domain.events import EventKind
 from maestro.operations.registry import REGISTRY
-from maestro.store.sqlite.migration_scripts import migration_scripts
 from maestro.surfaces.cli import error_exit_codes
 from maestro.surfaces.cli.reference import command_reference
 from maestro.surfaces.rest.statuses import status_of
@@ -32,7 +32,7 @@ def generated_files() -> dict[str, str]:
         "docs/reference/errors.md": _errors_page(),
         "docs/reference/events.md": _events_page(),
         "docs/reference/tools.md": tools_page(_NOTE),
-        "docs/reference/schema.sql": "\n".join(migration_scripts()),
+        "src/maestro/store/schemas/sqlite.sql": schema_script(),
     }
 
 

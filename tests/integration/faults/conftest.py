@@ -23,6 +23,13 @@ SECONDS_MAX = 30.0
 _LETS_GO = ("released", "claim_expired", "completed", "failed", "cancelled", "reopened")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark all fault tests as slow: `make test` is for a newcomer, `make test-slow` plays every fault."""
+    for item in items:
+        if item.path.is_relative_to(Path(__file__).parent):
+            item.add_marker(pytest.mark.slow)
+
+
 class Refused(Exception):
     """An answer that is an error."""
 

@@ -11,9 +11,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from maestro.runner import process_tree
 from maestro.testing.homes import Home
 from maestro.testing.supervised import is_running, process_identity, wait_until
+
+pytestmark = pytest.mark.slow
 
 MAESTRO = Path(sys.executable).with_name("maestro")
 

@@ -11,6 +11,8 @@ from maestro.testing.supervised import wait_until
 
 from .conftest import World
 
+pytestmark = pytest.mark.slow
+
 HASTY = "tracker_seconds = 1\ntracker_call_seconds = 1\n"
 
 

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 from maestro.testing.beads import REAL
 from maestro.testing.supervised import wait_until
 
 from .conftest import World
+
+pytestmark = pytest.mark.slow
 
 
 def test_an_issue_opened_here_lives_there(generation: str, make_world: Callable[..., World]) -> None:

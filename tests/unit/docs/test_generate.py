@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
-
 from maestro.core import errors
 from maestro.docs.generate import generated_files
 from maestro.domain.callers import Callers
@@ -61,11 +59,3 @@ def test_every_error_has_one_row_with_exit_code_status_and_meaning() -> None:
 def test_every_kind_of_event_is_listed_once() -> None:
     lines = page("events.md").splitlines()
     assert [line for line in lines if line.startswith("- ")] == [f"- `{kind.value}`" for kind in EventKind]
-
-
-def test_the_schema_builds_the_database() -> None:
-    database = sqlite3.connect(":memory:")
-    database.executescript(page("schema.sql"))
-    names = {name for (name,) in database.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
-    database.close()
-    assert {"projects", "tasks", "sessions", "events", "messages", "deliveries", "trackers"} <= names

@@ -16,7 +16,7 @@ import msgspec
 from maestro.core import errors
 from maestro.store import statements
 from maestro.store.decoding import Decoder, Row
-from maestro.store.sqlite.migration_scripts import migration_scripts
+from maestro.store.sqlite.migration_scripts import migration_scripts, present_schema
 
 T = TypeVar("T")
 APPLICATION_ID = 0x4D_41_45_53  # "MAES"
@@ -151,8 +151,7 @@ def column_names(name: str) -> tuple[str, ...]:
 @cache
 def _empty_database() -> sqlite3.Connection:
     connection = sqlite3.connect(":memory:", check_same_thread=False)
-    for script in migration_scripts():
-        connection.executescript(script)
+    connection.executescript(present_schema())
     return connection
 
 

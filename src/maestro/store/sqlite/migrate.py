@@ -1,4 +1,4 @@
-"""Bring a database to the schema of this version: apply all missing migrations in one transaction."""
+"""Bring a database to the schema of this version, in one transaction."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sqlite3
 from pathlib import Path
 
 from maestro.store.sqlite.connection import APPLICATION_ID, refuse_newer_schema, translate_error
-from maestro.store.sqlite.migration_scripts import migration_scripts
+from maestro.store.sqlite.migration_scripts import migration_scripts, present_schema
 from maestro.system import small_files
 
 
@@ -18,14 +18,19 @@ def schema_version(connection: sqlite3.Connection) -> int:
 
 
 def migrate_schema(connection: sqlite3.Connection, path: Path) -> None:
-    """Apply the missing migrations. Refuse a database from a newer Maestro without changing the database."""
+    """Create the present schema in an empty database, or apply the missing migrations.
+
+    Refuse a database from a newer Maestro without changing the database.
+    """
     known = migration_scripts()
     present = schema_version(connection)
     refuse_newer_schema(path, present)
     if present == len(known):
         return
-    if present > 0:
-        _keep_copy(connection, path, present)
+    if present == 0:
+        _apply(connection, path, len(known), present_schema())
+        return
+    _keep_copy(connection, path, present)
     _apply(connection, path, len(known), " ".join(known[present:]))
 
 
@@ -48,7 +53,7 @@ def _flush(file: Path) -> None:
 
 
 def _apply(connection: sqlite3.Connection, path: Path, newest: int, script: str) -> None:
-    """Apply all missing migrations in one transaction: a killed process leaves the old or the new schema."""
+    """Run a script in one transaction: a killed process leaves the old or the new schema."""
     stamp = f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {newest};"
     try:
         connection.executescript(f"BEGIN IMMEDIATE; {script} {stamp} COMMIT;")

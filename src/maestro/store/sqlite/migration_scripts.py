@@ -1,4 +1,4 @@
-"""Load the numbered migrations as SQL scripts, in order."""
+"""Load the SQL scripts that make the schema: the numbered migrations, and the present schema as a whole."""
 
 from __future__ import annotations
 
@@ -21,3 +21,9 @@ def migration_scripts() -> list[str]:
     numbers = sorted(scripts_by_number)
     assert numbers == list(range(1, len(numbers) + 1)), "migrations are numbered 1, 2, 3 …"
     return [scripts_by_number[number] for number in numbers]
+
+
+@cache
+def present_schema() -> str:
+    """Return the script that gives an empty database the schema of the last migration, in a twentieth of the time."""
+    return (files("maestro.store") / "schemas" / "sqlite.sql").read_text(encoding="utf-8")

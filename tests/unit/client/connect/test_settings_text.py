@@ -49,7 +49,7 @@ JSON = {
     "no MCP servers": '{"mcpServers": {}}\n',
     "someone's own maestro": '{"mcpServers": {"maestro": {"command": "mine", "args": []}}}\n',
     "non-ASCII text": '{"name": "Zoë 日本 \\ud83d\\ude00 😀"}\n',
-    "huge": '{\n  "history": [\n' + ",\n".join(f'    "line {n} // {{"' for n in range(40_000)) + "\n  ]\n}\n",
+    "huge": '{\n  "history": [\n' + ",\n".join(f'    "line {n} // {{"' for n in range(8_000)) + "\n  ]\n}\n",
     "numbers of all kinds": '{"a": -1.5e+10, "b": 0, "c": 123456789012345678901234567890, "d": true, "e": null}',
 }
 LEFT = {

@@ -11,7 +11,7 @@ import pytest
 from maestro.domain.projects import Project
 from maestro.store.base import Repositories
 from maestro.store.sqlite.connection import SqliteRows
-from maestro.store.sqlite.migration_scripts import migration_scripts
+from maestro.store.sqlite.migration_scripts import present_schema
 from maestro.testing.clock import FakeClock
 
 PROJECT = Project("prj_00000000000000000000000000", "example.org/vc", "vc", [], FakeClock().now())
@@ -20,8 +20,7 @@ PROJECT = Project("prj_00000000000000000000000000", "example.org/vc", "vc", [], 
 @pytest.fixture
 def database() -> Iterator[sqlite3.Connection]:
     with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
-        for script in migration_scripts():
-            connection.executescript(script)
+        connection.executescript(present_schema())
         yield connection
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from importlib.resources import files
 
-from maestro.store.sqlite.migration_scripts import migration_scripts
+from maestro.store.sqlite.migration_scripts import migration_scripts, present_schema
 
 
 def test_scripts_come_in_the_order_of_their_numbers() -> None:
@@ -22,3 +22,17 @@ def test_each_script_applies_to_the_schema_of_the_script_before() -> None:
     assert database.execute("PRAGMA foreign_key_check").fetchall() == []
     assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     database.close()
+
+
+def test_the_present_schema_is_the_schema_of_all_migrations() -> None:
+    migrated, present = sqlite3.connect(":memory:"), sqlite3.connect(":memory:")
+    for script in migration_scripts():
+        migrated.executescript(script)
+    present.executescript(present_schema())
+    schema = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name"
+    assert present.execute(schema).fetchall() == migrated.execute(schema).fetchall()
+    for (table,) in migrated.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall():
+        rows = f'SELECT * FROM "{table}"'
+        assert present.execute(rows).fetchall() == migrated.execute(rows).fetchall(), table
+    migrated.close()
+    present.close()
