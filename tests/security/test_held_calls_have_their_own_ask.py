@@ -11,7 +11,7 @@ from maestro.domain.callers import Caller
 from maestro.events.hub import EVERYTHING
 from maestro.operations import asks as ops
 from maestro.services.asks import asks
-from maestro.services.asks.program_asks import withdraw_permission_asks
+from maestro.services.asks.withdrawal import withdraw_permission_asks
 from maestro.services.hooks.permission_hold import PermissionHolds
 from maestro.testing.supervised import SECONDS_MAX
 from maestro.tools import hook_dialect, registry

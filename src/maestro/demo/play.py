@@ -1,7 +1,7 @@
 """Run the demonstration. Part one: a graph of tasks and three agents, one of which is killed.
 
-Part two, mail between a coordinator and its workers, is in `letters`; part three, runs, in `work`; part four, two
-projects, in `neighbours`.
+Part two, mail between a coordinator and its workers, is in `mail_part`; part three, runs, in `runs_part`; part four,
+two projects, in `projects_part`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from maestro.demo import letters, neighbours, work
+from maestro.demo import mail_part, projects_part, runs_part
 from maestro.demo.view import TaskBoard
 from maestro.demo.world import DemoWorld, indent_text, maestro_command
 
@@ -43,7 +43,9 @@ def main(arguments: list[str] | None = None) -> int:
         show_refusals(world, refs)
         finished = run_agents(world, refs, parent)
         show_end(world, parent)
-        finished = finished and letters.play_part(world) and work.play_part(world) and neighbours.play_part(world)
+        finished = (
+            finished and mail_part.play_part(world) and runs_part.play_part(world) and projects_part.play_part(world)
+        )
     outcome = "Done" if finished else "NOT FINISHED"
     print(f"\n{outcome} in {time.monotonic() - began:.0f} s. All its data is removed.")
     print('Next: `maestro init` in your repository, `maestro task create "…"`, and `maestro help` for all commands.')
@@ -113,7 +115,7 @@ def start_agent(
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Start the process of an agent with a session's token, and end the process afterwards."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "maestro.demo.worker", name, DOOMED, parent, *maestro_command()],
+        [sys.executable, "-m", "maestro.demo.tasks_worker", name, DOOMED, parent, *maestro_command()],
         cwd=world.repository,
         env=world.environment | {"MAESTRO_TOKEN": session["token"]},
         stdin=subprocess.DEVNULL,

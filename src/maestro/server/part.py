@@ -1,4 +1,4 @@
-"""The form of a part: what one noun contributes to a server."""
+"""The form of a part: the services, operations and jobs that one noun contributes to a server."""
 
 from __future__ import annotations
 

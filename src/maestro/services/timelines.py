@@ -93,7 +93,7 @@ def export_timeline(tx: Tx, caller: Caller, request: ops.ExportTimeline) -> ops.
     """Return the whole timeline with its tasks, their evidence, and the sessions that worked on the tasks."""
     request = _resolve_target(request)
     about, subjects = _subjects_of_request(tx, caller, request)
-    timeline = _timeline_page(tx, caller, about, subjects, after=0, limit=limits.story_moments_max)
+    timeline = _timeline_page(tx, caller, about, subjects, after=0, limit=limits.story_events_max)
     tasks = _tasks_among(tx, subjects)
     session_ids = _worker_sessions(
         tx, [task.id for task in tasks], [subject for subject in subjects if subject.startswith("ses_")]

@@ -14,8 +14,8 @@ from starlette.types import Message, Receive, Scope, Send
 from maestro.core import errors, limits
 
 JSON_HEADER = (b"content-type", b"application/json")
-MARK_IDENTIFIED_KEY = "maestro.admit"  # the scope's key of the listener's function
-OUTCOME_KEY = "maestro.fate"  # the scope's key of the connection's outcome
+MARK_IDENTIFIED_KEY = "maestro.mark_identified"  # the scope's key of the listener's function
+OUTCOME_KEY = "maestro.outcome"  # the scope's key of the connection's outcome
 _TOO_LARGE = "The request is too large: a body has at most {bytes_max} bytes."
 
 _Result = TypeVar("_Result")

@@ -12,10 +12,10 @@ from maestro.server.part import Part, PartJob
 from maestro.server.parts.projects import ProjectPart
 from maestro.server.parts.supervision import SupervisionPart
 from maestro.server.parts.worktrees import WorktreePart
+from maestro.services.gates.gate_job import GateJob
 from maestro.services.runs import control
 from maestro.services.runs.control import RunControl
 from maestro.services.runs.dispatch import RunDispatchJob
-from maestro.services.runs.gates import GateJob
 
 # The task has left the run's hands: the run may start its next tasks, and a gate of the task may be outdated.
 _TASK_FINISHED = (

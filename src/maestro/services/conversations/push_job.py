@@ -32,7 +32,7 @@ from maestro.domain.prompts import is_prompt
 from maestro.domain.sessions import ENDED_STATUSES, Session, SessionStatus
 from maestro.operations.mail_shapes import ConfirmReceipt
 from maestro.prompts import pushes
-from maestro.services.conversations import transcript_usage, unconfirmed_mail
+from maestro.services.conversations import record_contents, unconfirmed_mail
 from maestro.services.conversations.push import Pusher
 from maestro.services.conversations.turn_tracking import confirm_pushed_mail
 from maestro.services.mail import reading, receipts
@@ -152,7 +152,7 @@ class PushJob:
         spawn = await self._store.read(lambda tx: tx.spawns.get(session_id), quick=True)
         folder = str(self._runners.session_folder(session_id).absolute())
         recorded = (
-            await transcript_usage.unread_text(spawn.tool, conversation, folder=folder) if spawn is not None else ""
+            await record_contents.unread_text(spawn.tool, conversation, folder=folder) if spawn is not None else ""
         )
         is_confirmed = bool(recorded) and await self._store.write(
             lambda tx: _confirm_from_record(tx, session_id, recorded), quick=True

@@ -16,7 +16,7 @@ from maestro.domain.messages import Message
 from maestro.domain.prompts import is_prompt
 from maestro.domain.spawns import Spawn
 from maestro.services.access import session_relations
-from maestro.services.asks.program_asks import withdraw_permission_asks
+from maestro.services.asks.withdrawal import withdraw_permission_asks
 from maestro.services.conversations import pending_pushes, reported_events, runner_events
 from maestro.services.mail import receipts
 from maestro.store.base import Tx

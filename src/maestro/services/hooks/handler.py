@@ -21,8 +21,8 @@ from maestro.domain.spawns import Spawn
 from maestro.operations import mail_shapes
 from maestro.prompts import mail
 from maestro.services.access import session_relations
-from maestro.services.asks.program_asks import withdraw_asks
-from maestro.services.conversations import transcript_usage, turn_tracking, unconfirmed_mail
+from maestro.services.asks.withdrawal import withdraw_asks
+from maestro.services.conversations import record_contents, turn_tracking, unconfirmed_mail
 from maestro.services.hooks import late_hooks, status_signals, tool_gate
 from maestro.services.hooks.hook_state import HookState, HookStates
 from maestro.services.hooks.permission_hold import PermissionHolds
@@ -140,14 +140,14 @@ class HookHandler:
         now_read: set[int] = set()
         is_written = False
         try:
-            reading = await transcript_usage.read_new_part(
+            reading = await record_contents.read_new_part(
                 snapshot.conversation, event, reply, folder_of=self._self_waits.session_folder
             )
             read_before = state.mail_being_marked_read
             work = self._consequences(caller, event, snapshot, state, reply)
             now_read = state.mail_being_marked_read - read_before
             if reading is not None:
-                work.insert(0, lambda tx: transcript_usage.apply_reading(tx, caller, reading))
+                work.insert(0, lambda tx: record_contents.apply_reading(tx, caller, reading))
             if fired_at is not None:
                 work = late_hooks.with_age_check(work, caller, event, state, fired_at)
             if work:

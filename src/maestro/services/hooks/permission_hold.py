@@ -17,7 +17,7 @@ from maestro.events.hub import Hub
 from maestro.operations import asks as ops
 from maestro.services.access import session_relations
 from maestro.services.asks import asks
-from maestro.services.asks.program_asks import withdraw_asks
+from maestro.services.asks.withdrawal import withdraw_asks
 from maestro.services.mail import receipts
 from maestro.store.base import Store, Tx
 from maestro.store.repositories.deliveries import MessageFilter

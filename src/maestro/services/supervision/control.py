@@ -21,7 +21,7 @@ from maestro.operations import sessions as session_ops
 from maestro.operations import spawning as ops
 from maestro.prompts import compose, templates
 from maestro.services.access import session_relations
-from maestro.services.asks.program_asks import withdraw_permission_asks
+from maestro.services.asks.withdrawal import withdraw_permission_asks
 from maestro.services.conversations import runner_events
 from maestro.services.conversations.push import Pusher, mark_prompt_delivered
 from maestro.services.mail import receipts

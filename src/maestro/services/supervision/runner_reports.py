@@ -90,7 +90,7 @@ def _decode_and_apply(
     if report.epoch != spawn.epoch:
         raise errors.Conflict(
             f"{session.name} was started again: reports of its earlier runner no longer count.",
-            data={"epoch": spawn.epoch, "told": report.epoch},
+            data={"epoch": spawn.epoch, "reported_epoch": report.epoch},
         )
     apply_report(tx, session, spawn, report, caller)
     return ops.RunnerReportAnswer(kind=str(report.__struct_config__.tag))

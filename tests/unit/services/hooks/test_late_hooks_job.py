@@ -15,7 +15,7 @@ from maestro.core.clock import to_micros
 from maestro.domain.callers import SERVER_CALLER
 from maestro.domain.conversations import TurnState
 from maestro.domain.sessions import SessionStatus, StatusSource
-from maestro.services.conversations import transcript_usage
+from maestro.services.conversations import record_contents
 from maestro.services.hooks.late_hooks_job import LateHookJob
 from maestro.services.sessions import lifecycle
 from maestro.services.supervision import resume
@@ -147,14 +147,14 @@ async def test_a_late_hook_older_than_a_simultaneous_event_is_ignored(
     await terminal.fire(HookMoment.PROMPT, prompt="Go on.", conversation="c1")
     offline.store_hook("Stop")
     sent = await offline.world.send(None, "w", message="Look here.")
-    look = transcript_usage.read_new_part
+    look = record_contents.read_new_part
 
     async def meanwhile(conversation: Any, event: HookEvent, reply: Any, **more: Any) -> Any:
         if event.moment is HookMoment.STOP:
             await terminal.fire(HookMoment.PROMPT, prompt="By hand.", conversation="c1")
         return await look(conversation, event, reply, **more)
 
-    monkeypatch.setattr(transcript_usage, "read_new_part", meanwhile)
+    monkeypatch.setattr(record_contents, "read_new_part", meanwhile)
     await offline.apply_late_hooks()
     assert (await terminal.turn(), await terminal.delivery_state(sent)) == (TurnState.WORKING, "delivered")
 

@@ -69,7 +69,7 @@ async def test_a_report_that_is_not_valid_is_refused(program: Program) -> None:
 async def test_a_report_of_another_start_is_refused(program: Program) -> None:
     with pytest.raises(errors.Conflict, match="was started again") as refused:
         await program.report("exited", code=0, epoch=2)
-    assert refused.value.data == {"epoch": 1, "told": 2}
+    assert refused.value.data == {"epoch": 1, "reported_epoch": 2}
     assert (await program.world.session(program.caller)).ended_at is None
 
 

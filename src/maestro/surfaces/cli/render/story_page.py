@@ -134,7 +134,7 @@ def _event_section(story: ExportedTimeline) -> str:
     began, _ = _time_span(story)
     rows = "".join(_event_item(event, began) for event in story.events)
     cut = '<p class="note">The log has more events than this page shows.</p>' if story.truncated else ""
-    return f'<section><h2>Events</h2><ol class="moments">{rows}</ol>{cut}</section>'
+    return f'<section><h2>Events</h2><ol class="events">{rows}</ol>{cut}</section>'
 
 
 def _event_item(event: TimelineEvent, began: datetime) -> str:

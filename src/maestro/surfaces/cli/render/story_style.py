@@ -18,7 +18,7 @@ code,pre,time,.event{font-family:ui-monospace,"SF Mono",Menlo,Consolas,monospace
 .good{color:var(--good)}.bad{color:var(--bad)}.warn{color:var(--warn)}.busy{color:var(--busy)}.dim{color:var(--dim)}
 dl{display:flex;flex-wrap:wrap;gap:.6rem 2.2rem;margin:1.1rem 0 0}
 dt{color:var(--soft);font-size:.8rem}dd{margin:0;font-variant-numeric:tabular-nums}
-.lanes,.task,.moments{background:var(--card);border:1px solid var(--line);border-radius:.6rem}
+.lanes,.task,.events{background:var(--card);border:1px solid var(--line);border-radius:.6rem}
 .lanes{padding:.5rem 1rem .8rem}
 .lane{display:grid;grid-template-columns:minmax(5rem,11rem) 1fr minmax(8rem,16rem);gap:1rem;align-items:center;
 min-height:1.9rem}
@@ -36,17 +36,17 @@ color:var(--soft);font-variant-numeric:tabular-nums}
 .fact{margin:.6rem 0 .2rem;padding-left:.9rem;border-left:2px solid var(--line)}
 .fact time{margin-left:.7rem;color:var(--soft);font-size:.78rem}
 pre{margin:.2rem 0 0;white-space:pre-wrap;font-size:.83rem;max-height:24rem;overflow:auto}
-.moments{list-style:none;margin:0;padding:.4rem 1rem}
-.moments li{display:grid;grid-template-columns:4.6rem 1fr;gap:.8rem;padding:.32rem 0;border-top:1px solid var(--line);
+.events{list-style:none;margin:0;padding:.4rem 1rem}
+.events li{display:grid;grid-template-columns:4.6rem 1fr;gap:.8rem;padding:.32rem 0;border-top:1px solid var(--line);
 border-left:0}
-.moments li:first-child{border-top:0}
-.moments time{color:var(--soft);font-size:.8rem;padding-top:.1rem}
-.moments div{color:var(--ink)}
+.events li:first-child{border-top:0}
+.events time{color:var(--soft);font-size:.8rem;padding-top:.1rem}
+.events div{color:var(--ink)}
 .event{font-size:.8rem}.good .event{color:var(--good)}.bad .event{color:var(--bad)}.warn .event{color:var(--warn)}
 .busy .event{color:var(--busy)}.dim .event{color:var(--soft)}
-.by{color:var(--soft);font-size:.85rem}.moments p{margin:0;color:var(--soft);font-size:.88rem;white-space:pre-wrap}
+.by{color:var(--soft);font-size:.85rem}.events p{margin:0;color:var(--soft);font-size:.88rem;white-space:pre-wrap}
 footer{margin-top:2.5rem;color:var(--dim);font-size:.8rem}
 @media(max-width:40rem){.lane{grid-template-columns:1fr;gap:0;padding:.3rem 0}
-.moments li{grid-template-columns:1fr;gap:0}}
-@media print{body{background:#fff}.task,.lanes,.moments{break-inside:avoid-page}}
+.events li{grid-template-columns:1fr;gap:0}}
+@media print{body{background:#fff}.task,.lanes,.events{break-inside:avoid-page}}
 """

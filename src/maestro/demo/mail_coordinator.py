@@ -41,7 +41,7 @@ def main() -> None:
 @contextmanager
 def started_crew(agent: DemoAgent) -> Iterator[None]:
     """Start three child processes. Each registers its own session, which becomes a worker of this session."""
-    program = [sys.executable, "-m", "maestro.demo.hand"]
+    program = [sys.executable, "-m", "maestro.demo.mail_worker"]
     rest = [str(agent.began), "--", *agent.command]
     workers = [subprocess.Popen([*program, name, *rest], stdin=subprocess.DEVNULL) for name in CREW]
     try:

@@ -27,9 +27,9 @@ from maestro.domain.tasks import Task, TaskStatus
 from maestro.git import sandbox
 from maestro.git.worktrees import MergeConflict, Merged, find_unmerged_work
 from maestro.operations import task_shapes
+from maestro.services.gates.gate_directories import gate_directory
 from maestro.services.projects.sandboxes import ProjectSandboxes
 from maestro.services.runs import control as runs
-from maestro.services.runs.gate_directories import gate_directory
 from maestro.services.sessions import notices, report_effects
 from maestro.services.tasks import moves, verdicts
 from maestro.services.worktrees import conflicts

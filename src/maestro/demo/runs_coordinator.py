@@ -7,7 +7,7 @@ import subprocess
 import sys
 from typing import Any
 
-SMITH = [sys.executable, "-m", "maestro.demo.smith"]
+WORKER = [sys.executable, "-m", "maestro.demo.runs_worker"]
 
 
 def main() -> int:
@@ -28,7 +28,7 @@ def main() -> int:
 
 def follow_run(ref: str, *arguments: str) -> str:
     """Start a run and return the subject of the mail about its end. The coordinator waits and does not poll."""
-    started = call_maestro("run", ref, "--worktree", "--detach", *arguments, after=("--", *SMITH))
+    started = call_maestro("run", ref, "--worktree", "--detach", *arguments, after=("--", *WORKER))
     print(f"started {started['id']} for {ref}", flush=True)
     while True:
         for message in call_maestro("mail", "wait", "--timeout", "60s")["messages"]:

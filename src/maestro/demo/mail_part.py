@@ -85,7 +85,7 @@ def started_coordinator(world: DemoWorld, began: float) -> Iterator[subprocess.P
     """Start the coordinator in its own process group, and end the whole group afterwards."""
     arguments = [*(["kill"] if NOTICES_SOON else []), "--", *maestro_command()]
     process = subprocess.Popen(
-        [sys.executable, "-m", "maestro.demo.lead", "lead", str(began), *arguments],
+        [sys.executable, "-m", "maestro.demo.mail_coordinator", "lead", str(began), *arguments],
         cwd=world.repository,
         env=world.environment,
         stdin=subprocess.DEVNULL,

@@ -7,7 +7,7 @@ from tests.unit.services.conftest import World
 from maestro.domain.asks import Ask, AskKind, AskStatus
 from maestro.domain.callers import Caller
 from maestro.operations import asks as ops
-from maestro.services.asks import asks, program_asks
+from maestro.services.asks import asks, withdrawal
 
 
 async def ask(world: World, caller: Caller, title: str, *, kind: AskKind = AskKind.QUESTION, call: str = "") -> Ask:
@@ -30,7 +30,7 @@ async def test_named_asks_are_withdrawn_if_they_are_open(world: World) -> None:
     first, answered, last = [await ask(world, worker, title) for title in ("First?", "Answered?", "Last?")]
     await world.do(asks.answer_ask, ops.AnswerAsk(id=answered.id, answer="Yes."))
     ask_ids = [first.id, "req_unknown", answered.id]
-    await world.store.write(lambda tx: program_asks.withdraw_asks(tx, worker, ask_ids))
+    await world.store.write(lambda tx: withdrawal.withdraw_asks(tx, worker, ask_ids))
     statuses = [await status_of(world, made) for made in (first, answered, last)]
     assert statuses == [AskStatus.WITHDRAWN, AskStatus.ANSWERED, AskStatus.OPEN]
 
@@ -41,7 +41,7 @@ async def test_permission_asks_about_tool_calls_are_withdrawn_and_own_asks_stay(
     question_of_call = await ask(world, worker, "Which port?", call="2")
     own = await ask(world, worker, "May I deploy?", kind=AskKind.PERMISSION)
     of_other = await ask(world, other, "Bash: make?", kind=AskKind.PERMISSION, call="1")
-    await world.store.write(lambda tx: program_asks.withdraw_permission_asks(tx, worker))
+    await world.store.write(lambda tx: withdrawal.withdraw_permission_asks(tx, worker))
     assert await status_of(world, of_call) is AskStatus.WITHDRAWN
     for made in (question_of_call, own, of_other):
         assert await status_of(world, made) is AskStatus.OPEN
@@ -51,5 +51,5 @@ async def test_a_session_works_again_when_its_last_ask_is_withdrawn(world: World
     worker = await world.join("w")
     made = await ask(world, worker, "Bash: make?", kind=AskKind.PERMISSION, call="1")
     assert (await world.session(worker)).status == "needs_input"
-    await world.store.write(lambda tx: program_asks.withdraw_asks(tx, worker, [made.id]))
+    await world.store.write(lambda tx: withdrawal.withdraw_asks(tx, worker, [made.id]))
     assert (await world.session(worker)).status == "working"

@@ -28,8 +28,10 @@ def play_part(world: DemoWorld) -> bool:
     with world.followed_events(seconds_max=SECONDS_MAX) as events:
         arguments = ("session", "spawn", "--name", "chief", "--mode", "coordinate", "--grant", "full")
         subject = ("--subject", "Boil water by software")
-        print_line("you", f"$ maestro {' '.join(arguments)} … -- python -m maestro.demo.chief", began=began)
-        world.run_maestro(*arguments, *subject, "--", sys.executable, "-m", "maestro.demo.chief")
+        print_line(
+            "you", f"$ maestro {' '.join(arguments)} … -- python -m maestro.demo.runs_coordinator", began=began
+        )
+        world.run_maestro(*arguments, *subject, "--", sys.executable, "-m", "maestro.demo.runs_coordinator")
         finished = RunWatcher(world, began).watch_events(events)
     if finished:
         print_results(world)

@@ -11,7 +11,7 @@ import pytest
 
 from maestro.core import errors
 from maestro.domain.sandboxes import Sandbox
-from maestro.services.runs.gate_directories import gate_directory
+from maestro.services.gates.gate_directories import gate_directory
 from maestro.testing.factories import make_run, make_spawn
 
 World = Any

@@ -1,0 +1,1 @@
+"""Run the gates of a task, and merge the work that passes."""
