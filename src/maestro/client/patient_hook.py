@@ -1,7 +1,7 @@
-"""`maestro hook --patient TOOL EVENT`: a hook that waits for a person's answer, also while the server restarts.
+"""`maestro hook --patient TOOL EVENT`: a hook that waits for the person's answer, also while the server restarts.
 
 A held tool call must stay held when the server restarts. The hook prints one whole answer, or refuses the call: some
-programs read silence, or two answers, as consent.
+programs treat an empty answer, or two answers, as permission.
 """
 
 import _signal  # type: ignore[import-not-found]  # `signal` would load `enum`
@@ -11,20 +11,20 @@ import time
 from maestro.client import hook
 
 _PAUSE_SECONDS = 0.5
-_SECONDS_MAX = 24 * 3600 - 300  # the programs wait a day; after that some would go on with the call
-_MARK = "--patient"  # asks the server to report that it could not answer; other hooks get an empty answer then
-_REFUSED = 2  # the exit code with which a program refuses the tool call
-_asking: list[int] = []  # the child process that waits for an answer
+_SECONDS_MAX = 24 * 3600 - 300  # the programs wait a day; some then run the tool call without an answer
+_PATIENT_ARGUMENT = "--patient"  # the server reports a failure; without this argument it sends an empty answer
+_REFUSED = 2  # a program does not run the tool call if its hook ends with this exit code
+_waiting_children: list[int] = []  # the child process that waits for an answer
 
 
 def answer_patiently(arguments: list[str]) -> None:
-    """Ask again until a server answers. Never return."""
+    """Repeat the hook until a server answers, then end this process."""
     for number in (_signal.SIGTERM, _signal.SIGHUP, _signal.SIGALRM):
         _signal.signal(number, _refuse_on_signal)
     _signal.alarm(_SECONDS_MAX)
     payload = _read_all(0)
     while True:
-        code, answer = _ask_once([*arguments, _MARK], payload)
+        code, answer = _run_hook_once([*arguments, _PATIENT_ARGUMENT], payload)
         if code != hook.EXIT_GIVEN_UP:
             break
         time.sleep(_PAUSE_SECONDS)
@@ -33,10 +33,10 @@ def answer_patiently(arguments: list[str]) -> None:
     os._exit(0 if code == 0 else _REFUSED)
 
 
-def _ask_once(arguments: list[str], payload: bytes) -> tuple[int, bytes]:
+def _run_hook_once(arguments: list[str], payload: bytes) -> tuple[int, bytes]:
     """Run the plain hook once in a child process; return its exit code and output.
 
-    The child reads the payload on standard input. Its output counts only if the child has ended well.
+    The child reads the payload on standard input. The caller uses the output only after exit code 0.
     """
     payload_reader, payload_writer = os.pipe()
     answer_reader, answer_writer = os.pipe()
@@ -51,19 +51,19 @@ def _ask_once(arguments: list[str], payload: bytes) -> tuple[int, bytes]:
         hook.answer_hook(arguments, give_up_code=hook.EXIT_GIVEN_UP)
     os.close(payload_reader)
     os.close(answer_writer)
-    _asking[:] = [child]
+    _waiting_children[:] = [child]
     _write_all(payload_writer, payload)
     os.close(payload_writer)
     answer = _read_all(answer_reader)
     os.close(answer_reader)
     _, status = os.waitpid(child, 0)
-    _asking.clear()
+    _waiting_children.clear()
     return os.waitstatus_to_exitcode(status), answer
 
 
 def _refuse_on_signal(*_: object) -> None:
     """End the child, and refuse the tool call: a cancelled or overdue hook is no permission."""
-    for child in _asking:
+    for child in _waiting_children:
         os.kill(child, _signal.SIGTERM)
     os._exit(_REFUSED)
 

@@ -17,10 +17,10 @@ _PAUSE_SECONDS_MAX = 1.0
 
 def repeat_request(arguments: list[str], path: str, *, until: float) -> int:
     """Repeat the request until a server answers or the time is over. `until` is wall time."""
-    ends = time.monotonic() + until - time.time()
+    deadline = time.monotonic() + until - time.time()
     os.environ.pop("MAESTRO_WAIT_UNTIL", None)
     pause = _PAUSE_SECONDS
-    while (left := ends - time.monotonic()) > 0:
+    while (left := deadline - time.monotonic()) > 0:
         os.environ["MAESTRO_WAIT_LEFT"] = str(int(left * 1000))
         try:
             code = _send_request(arguments, path, until=until)
@@ -28,9 +28,11 @@ def repeat_request(arguments: list[str], path: str, *, until: float) -> int:
             time.sleep(min(pause, left))
             pause = min(pause * 2, _PAUSE_SECONDS_MAX)
             continue
-        assert code is not None, "a command that waits does not run on the client's side"
+        assert code is not None, "a waiting command runs on the server"
         return code
-    raise main.CommandEnded(exit_codes.NO_SERVER, "the server went away and did not come back in time")
+    raise main.CommandEnded(
+        exit_codes.NO_SERVER, "the server went away and did not come back in time; start a server with: maestro up"
+    )
 
 
 def _send_request(arguments: list[str], path: str, *, until: float) -> int | None:
@@ -38,7 +40,7 @@ def _send_request(arguments: list[str], path: str, *, until: float) -> int | Non
     sock = main.connect_to_server(path)
     try:
         exchange = main.FrameExchange(sock)
-        # The command only waits, also before the new server says so.
+        # A connection that is lost now was lost while waiting: the new server has not reported the wait yet.
         exchange.waits_until = until
         return exchange.relay_answer(main.request_payload(arguments))
     finally:

@@ -1,4 +1,4 @@
-"""The clock, as an injected object. No other module of Maestro reads the system's time."""
+"""The clock, as an injected object. The server takes the time only from a clock; the client asks the system."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+UNIX_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
 
@@ -30,11 +30,11 @@ class SystemClock:
 
 def to_micros(at: datetime) -> int:
     """Return a time as the store keeps it: whole microseconds since 1970, UTC."""
-    return (at - EPOCH) // _MICROSECOND
+    return (at - UNIX_EPOCH) // _MICROSECOND
 
 
 def from_micros(micros: int) -> datetime:
-    return EPOCH + timedelta(microseconds=micros)
+    return UNIX_EPOCH + timedelta(microseconds=micros)
 
 
 def to_micros_or_none(at: datetime | None) -> int | None:

@@ -59,7 +59,7 @@ def find_mounts(sandbox: Sandbox, directory: str, search_path: str) -> Mounts:
     repository = _recorded_repository(directory)
     top = repository.top if repository else directory
     git_folders = (repository.common_dir, repository.git_dir) if repository else ()
-    caches = tuple(os.path.realpath(cache) for cache in sandbox.caches if Path(cache).is_dir())
+    caches = tuple(os.path.realpath(cache) for cache in sandbox.caches if _is_usable_folder(cache))
     for path in (top, *git_folders, *caches):
         _refuse_to_show(path, home, data, is_worktree=path == top)
     tools = (
@@ -122,8 +122,14 @@ def _tool_folders(search_path: str, home: str) -> Iterator[str]:
     programs = [shutil.which(name, path=search_path) for name in _TOOLS]
     folders += [str(Path(os.path.realpath(program)).parent) for program in programs if program]
     for folder in dict.fromkeys(map(os.path.realpath, folders)):
-        if Path(folder).is_dir() and not any(contains_path(system, folder) for system in sandboxes.SYSTEM_FOLDERS):
+        is_system = any(contains_path(system, folder) for system in sandboxes.SYSTEM_FOLDERS)
+        if _is_usable_folder(folder) and not is_system:
             yield _installation_folder(folder, home)
+
+
+def _is_usable_folder(path: str) -> bool:
+    """Return whether the path is a folder that this user may enter. The PATH may name folders of other users."""
+    return os.access(path, os.X_OK) and Path(path).is_dir()
 
 
 def _installation_folder(folder: str, home: str) -> str:

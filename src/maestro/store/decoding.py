@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from maestro.core.clock import EPOCH
+from maestro.core.clock import UNIX_EPOCH
 from maestro.domain.priorities import RankedEnum
 
 Row = Sequence[Any]
@@ -51,7 +51,7 @@ class Decoder(Generic[T]):
         return self._functions[key]
 
     def _generate_function(self, columns: Sequence[str]) -> Callable[[Row], T]:
-        namespace: dict[str, Any] = {"_shape": self.shape, "_EPOCH": EPOCH, "_timedelta": timedelta}
+        namespace: dict[str, Any] = {"_shape": self.shape, "_EPOCH": UNIX_EPOCH, "_timedelta": timedelta}
         arguments = [
             f"{name}={self._expression(name, kind, namespace)}"
             for name, kind, _ in self._shape_fields()

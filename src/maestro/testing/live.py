@@ -15,6 +15,7 @@ from typing import IO
 import msgspec
 
 from maestro.store.layout import SERVER, TOKEN
+from maestro.testing.supervised import is_running, process_identity, wait_until
 
 PYTHON_CLIENT = (sys.executable, "-c", "from maestro.client.main import main; main()")
 _START_SECONDS_MAX = 30.0
@@ -152,8 +153,13 @@ class SupervisedServer(LiveServer):
         return note["pid"]
 
     def kill(self) -> None:
-        """Kill the server. Its supervisor starts another server."""
-        os.kill(self.pid, signal.SIGKILL)
+        """Kill the server and wait for the end of its process. Its supervisor starts another server.
+
+        Until its end, a killed server still accepts connections, and cuts them off without an answer.
+        """
+        killed = process_identity(self.pid)
+        os.kill(killed[0], signal.SIGKILL)
+        wait_until(lambda: not is_running(killed), what="the end of the killed server")
 
     def __exit__(self, *_: object) -> None:
         assert self.process is not None

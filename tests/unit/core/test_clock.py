@@ -12,7 +12,7 @@ from maestro.core import clock
 @pytest.mark.parametrize(
     "at",
     [
-        clock.EPOCH,
+        clock.UNIX_EPOCH,
         datetime(2026, 2, 28, 23, 59, 59, 999_999, tzinfo=UTC),
         datetime(1969, 12, 31, 23, 59, 59, 1, tzinfo=UTC),
         datetime(9999, 12, 31, tzinfo=UTC),
@@ -36,7 +36,7 @@ def test_a_time_without_a_zone_is_refused() -> None:
 
 def test_a_missing_time_stays_missing_and_the_epoch_does_not() -> None:
     assert clock.to_micros_or_none(None) is None and clock.from_micros_or_none(None) is None
-    assert clock.to_micros_or_none(clock.EPOCH) == 0 and clock.from_micros_or_none(0) == clock.EPOCH
+    assert clock.to_micros_or_none(clock.UNIX_EPOCH) == 0 and clock.from_micros_or_none(0) == clock.UNIX_EPOCH
 
 
 def test_the_system_clock_gives_aware_times_and_never_runs_back() -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maestro.core import ids
-from maestro.core.clock import EPOCH
+from maestro.core.clock import UNIX_EPOCH
 from maestro.domain import identity
 from maestro.domain.identity import RESERVED_NAMES, Checkout, clean_name, identify_project
 
@@ -157,7 +157,7 @@ def test_names_are_plain_words(text: str, name: str) -> None:
 
 
 def test_an_id_is_no_name() -> None:
-    assert not ids.is_id(clean_name(ids.new_id("ses", EPOCH)))
+    assert not ids.is_id(clean_name(ids.new_id("ses", UNIX_EPOCH)))
 
 
 @pytest.mark.parametrize("word", sorted(RESERVED_NAMES))

@@ -1,4 +1,4 @@
-"""Helpers of the connect commands and of `doctor`: directories, questions to the server, refusals and output."""
+"""Helpers of the connect commands and of `doctor`: directories, requests to the server, refusals and output."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def project_directory() -> Path:
     return next((folder for folder in (present, *present.parents) if (folder / ".git").exists()), present)
 
 
-def ask_server(*arguments: str) -> Any:
+def request_json(*arguments: str) -> Any:
     """Return the server's JSON answer to a command; None if no server answers, or the server refuses.
 
-    Starts no server, and sends no directory: the answer is about no project.
+    Start no server. Send no directory, so that the answer does not depend on a project.
     """
     names = ("MAESTRO_TOKEN", "MAESTRO_SESSION_ID")
     environment = {name: value for name in names if (value := main.read_variable(name))}
@@ -55,9 +55,9 @@ def start_server() -> bool:
 def require_person(action: str) -> None:
     """Refuse a session: the settings belong to the person, and an agent must not change the settings."""
     is_session = any(map(main.read_variable, ("MAESTRO_TOKEN", "MAESTRO_SESSION_ID")))
-    identity = None if is_session else ask_server("whoami")
+    identity = None if is_session else request_json("whoami")
     if is_session or (isinstance(identity, dict) and identity.get("session")):
-        raise main.CommandEnded(exit_codes.NOT_PERMITTED, f"only the person {action}; a session runs this command")
+        raise main.CommandEnded(exit_codes.NOT_PERMITTED, f"only the person {action}; a session ran this command")
 
 
 def print_line(text: str = "") -> None:

@@ -105,7 +105,7 @@ def collect_findings() -> DoctorFindings:
     _check_home(findings)
     _check_server(findings)
     _check_data(findings)
-    answer = context.ask_server("hooks")
+    answer = context.request_json("hooks")
     fired = {(hook["tool"], hook["event"]): hook for hook in (answer or {}).get("hooks", [])}
     for tool in entries.TOOLS:
         _check_tool(tool, fired, findings)
@@ -121,7 +121,7 @@ def _check_home(findings: DoctorFindings) -> None:
 
 def _check_server(findings: DoctorFindings) -> None:
     findings.lines.append(f"maestro   {__version__}, {entries.maestro_command().program}")
-    status = context.ask_server("status")
+    status = context.request_json("status")
     silent_pid = server_locks.server_pid(context.data_directory()) if status is None else None
     if silent_pid is not None:
         findings.lines.append(f"server    pid {silent_pid}, does not answer; data in {context.data_directory()}")

@@ -45,7 +45,7 @@ def add_table(text: str, keys: Sequence[str], table: Mapping[str, Any]) -> str:
     ]
     gap = "" if not text.strip() else newline if text.endswith("\n") else newline * 2
     new_text = text + gap + newline.join(lines) + newline
-    _require_data(new_text, _add_table(before, keys, dict(table)))
+    _require_same_data(new_text, _data_with_table(before, keys, dict(table)))
     return new_text
 
 
@@ -54,13 +54,13 @@ def remove_table(text: str, keys: Sequence[str]) -> str:
     before = parse_toml(text)
     if find_value(before, keys) is None:
         return text
-    expected = _remove_table(before, keys)
+    expected = _data_without_table(before, keys)
     lines = text.splitlines(keepends=True)
     for begin in range(len(lines)):
         if _HEADER.match(lines[begin]) and _header_keys(lines[begin]) == list(keys):
             new_text = _remove_lines(lines, begin)
             try:
-                _require_data(new_text, expected)
+                _require_same_data(new_text, expected)
             except UneditableToml:
                 continue  # the line is part of a string that only looks like the header
             return new_text
@@ -93,25 +93,25 @@ def _header_keys(line: str) -> list[str] | None:
     return keys if value == {} else None
 
 
-def _require_data(text: str, expected: dict[str, Any]) -> None:
+def _require_same_data(text: str, expected: dict[str, Any]) -> None:
     if parse_toml(text) != expected:
         raise UneditableToml("the change would also change other data")
 
 
-def _add_table(data: dict[str, Any], keys: Sequence[str], table: dict[str, Any]) -> dict[str, Any]:
+def _data_with_table(data: dict[str, Any], keys: Sequence[str], table: dict[str, Any]) -> dict[str, Any]:
     if not keys:
         return table
     inner = data.get(keys[0], {})
     if not isinstance(inner, dict):
         raise UneditableToml(f"{keys[0]} in the file is not a table")
-    return {**data, keys[0]: _add_table(inner, keys[1:], table)}
+    return {**data, keys[0]: _data_with_table(inner, keys[1:], table)}
 
 
-def _remove_table(data: dict[str, Any], keys: Sequence[str]) -> dict[str, Any]:
+def _data_without_table(data: dict[str, Any], keys: Sequence[str]) -> dict[str, Any]:
     """Return the data without a table, and without the tables around it that become empty."""
     rest = {name: value for name, value in data.items() if name != keys[0]}
     if len(keys) > 1:
-        inner = _remove_table(data[keys[0]], keys[1:])
+        inner = _data_without_table(data[keys[0]], keys[1:])
         if inner:
             return {**data, keys[0]: inner}
     return rest
@@ -126,7 +126,7 @@ def _format_key(name: str) -> str:
 
 
 def _format_value(value: Any) -> str:
-    """Return a value as TOML. A JSON string is also a TOML string, if no character is left out."""
+    """Return a value as TOML. A JSON string is also a TOML string, if JSON escapes no character beyond ASCII."""
     if isinstance(value, dict):
         fields = ", ".join(f"{_format_key(name)} = {_format_value(inner)}" for name, inner in value.items())
         return f"{{ {fields} }}" if fields else "{}"

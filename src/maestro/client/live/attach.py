@@ -186,7 +186,7 @@ class _AttachedTerminal:
         """Move the cursor below the drawing, for the last message."""
         with contextlib.suppress(main.CommandEnded):
             if self._on_other_screen:
-                main.write_all(1, terminal.LEAVE_OTHER_SCREEN)
+                main.write_all(1, terminal.LEAVE_ALTERNATE_SCREEN)
             main.write_all(1, b"\x1b[999;1H\r\n" if self._draws and not self._on_other_screen else b"\r\n")
 
 

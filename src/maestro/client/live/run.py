@@ -20,23 +20,23 @@ from maestro.system.signal_pipe import SignalPipe
 from maestro.wire import exit_codes
 
 _TICK_SECONDS = 1.0
-_AWAY_SECONDS_MAX = 60.0  # the line view fails after this time without a server: it may run unattended
+_AWAY_SECONDS_MAX = 60.0  # the line view fails after this time without a server: no person may be watching
 _LEAVE_KEYS = frozenset(b"\x03\x04\x1dq")
-_OTHER_SCREEN = b"\x1b[?1049h\x1b[?25l"
-_BEGIN_FRAME, _END_FRAME = b"\x1b[?2026h\x1b[H", b"\x1b[J\x1b[?2026l"
+_ALTERNATE_SCREEN = b"\x1b[?1049h\x1b[?25l"
+_BEGIN_PICTURE, _END_PICTURE = b"\x1b[?2026h\x1b[H", b"\x1b[J\x1b[?2026l"
 
 
 def run(*, id: str, draw: bool, color: bool) -> int:
-    """Show a run. Return 0 if the run has completed or the person left the view, else 1."""
-    following = RunFollower(id)
+    """Show a run. Return 0 if the run has completed or the person left the picture, else 1 or `INTERRUPTED`."""
+    follower = RunFollower(id)
     try:
         if draw:
-            return terminal.lend_terminal(_DrawnView(following, id, color=color).run, title=f"maestro run {id}")
-        return _LineView(following, id).run()
+            return terminal.lend_terminal(_DrawnView(follower, id, color=color).show_run, title=f"maestro run {id}")
+        return _LineView(follower, id).show_run()
     except RunRefused as refused:
         raise main.CommandEnded(refused.code, refused.message.removeprefix("maestro: ")) from None
     finally:
-        following.close()
+        follower.close()
 
 
 def _exit_code(view: RunView) -> int:
@@ -51,21 +51,21 @@ def _return_hint(run_id: str) -> str:
 class _LineView:
     """A view that prints one line for each change of the run."""
 
-    def __init__(self, following: RunFollower, run_id: str) -> None:
-        self._following = following
+    def __init__(self, follower: RunFollower, run_id: str) -> None:
+        self._follower = follower
         self._id = run_id
         self._shown: RunView | None = None
 
-    def run(self) -> int:
-        following = self._following
+    def show_run(self) -> int:
+        follower = self._follower
         try:
             while self._shown is None or self._shown.status is RunStatus.RUNNING:
-                following.connect_if_due()
-                if following.fileno() < 0:
+                follower.connect_if_due()
+                if follower.fileno() < 0:
                     self._wait_for_server()
                     continue
-                select.select([following], [], [])
-                for view in following.receive_views():
+                select.select([follower], [], [])
+                for view in follower.receive_views():
                     self._print_changes(view)
         except KeyboardInterrupt:
             main.write_all(2, f"{_return_hint(self._id)}\n".encode())
@@ -73,13 +73,14 @@ class _LineView:
         return _exit_code(self._shown)
 
     def _wait_for_server(self) -> None:
-        away = self._following.away_since
+        away = self._follower.away_since
         if away is not None and time.monotonic() - away > _AWAY_SECONDS_MAX:
             raise main.CommandEnded(
                 exit_codes.NO_SERVER,
-                f"the server went away; the run continues when a server runs\n{_return_hint(self._id)}",
+                "the server went away; the run continues when a server runs\n"
+                f"start a server with: maestro up\nshow the run again with: maestro run show {self._id} --follow",
             )
-        time.sleep(self._following.pause_seconds)
+        time.sleep(self._follower.pause_seconds)
 
     def _print_changes(self, view: RunView) -> None:
         if self._shown is None:
@@ -101,21 +102,21 @@ class _LineView:
 class _DrawnView:
     """A view that draws the run on the whole terminal."""
 
-    def __init__(self, following: RunFollower, run_id: str, *, color: bool) -> None:
-        self._following = following
+    def __init__(self, follower: RunFollower, run_id: str, *, color: bool) -> None:
+        self._follower = follower
         self._id = run_id
         self._color = color
         self._is_asked_to_end = False
 
-    def run(self, watched: int) -> terminal.Ending:
+    def show_run(self, watched: int) -> terminal.Ending:
         signals = self._install_signal_handlers()
-        main.write_all(1, _OTHER_SCREEN)
+        main.write_all(1, _ALTERNATE_SCREEN)
         try:
             left = self._draw_until_end(signals, watched)
         except RunRefused as refused:
             self._draw_last_picture(None)
             return refused.code, refused.message
-        view = self._following.view
+        view = self._follower.view
         self._draw_last_picture(view)
         if left or view is None:
             return 0, _return_hint(self._id)
@@ -123,22 +124,22 @@ class _DrawnView:
 
     def _draw_until_end(self, signals: SignalPipe, watched: int) -> bool:
         """Draw the run until it ends; return True if the person leaves before the end."""
-        following = self._following
+        follower = self._follower
         while True:
-            following.connect_if_due()
+            follower.connect_if_due()
             self._draw()
-            view = following.view
+            view = follower.view
             if view is not None and view.status is not RunStatus.RUNNING:
                 return False
-            sources: list[Any] = [0, signals, watched, *([following] if following.fileno() >= 0 else [])]
+            sources: list[Any] = [0, signals, watched, *([follower] if follower.fileno() >= 0 else [])]
             wait = _TICK_SECONDS - time.time() % _TICK_SECONDS
-            ready = select.select(sources, [], [], min(wait, following.pause_seconds or wait))[0]
+            ready = select.select(sources, [], [], min(wait, follower.pause_seconds or wait))[0]
             if signals in ready:
                 signals.clear()
             if watched in ready or self._is_asked_to_end or (0 in ready and self._wants_to_leave()):
                 return True
-            if following in ready:
-                following.receive_views()
+            if follower in ready:
+                follower.receive_views()
 
     def _wants_to_leave(self) -> bool:
         typed = os.read(0, 4096)
@@ -155,21 +156,21 @@ class _DrawnView:
         columns, rows = terminal.terminal_size()
         lines = self._picture_lines(columns, rows)[:rows]
         shown = b"\x1b[K\r\n".join(self._encode_line(each) for each in lines) + b"\x1b[K"
-        main.write_all(1, _BEGIN_FRAME + shown + _END_FRAME)
+        main.write_all(1, _BEGIN_PICTURE + shown + _END_PICTURE)
 
     def _picture_lines(self, columns: int, rows: int) -> list[str]:
-        following = self._following
+        follower = self._follower
         foot = "Ctrl-C leaves the view; the run goes on"
-        if following.away_since is not None:
-            away = format_clock(time.monotonic() - following.away_since)
-            foot = f"no server answers for {away}; start a server with: maestro up"
-        if following.view is None:
+        if follower.away_since is not None:
+            away = format_clock(time.monotonic() - follower.away_since)
+            foot = f"no server has answered for {away}; start a server with: maestro up"
+        if follower.view is None:
             return [f"{self._id} …", "", foot]
-        return draw_run(following.view, at=datetime.now(UTC), columns=columns, rows=rows, foot=["", foot])
+        return draw_run(follower.view, at=datetime.now(UTC), columns=columns, rows=rows, foot=["", foot])
 
     def _draw_last_picture(self, view: RunView | None) -> None:
-        """Draw the last picture on the first screen, below the text that is there."""
-        main.write_all(1, terminal.LEAVE_OTHER_SCREEN)
+        """Draw the last picture on the normal screen, below the text that is there."""
+        main.write_all(1, terminal.LEAVE_ALTERNATE_SCREEN)
         if view is not None:
             columns, rows = terminal.terminal_size()
             lines = draw_run(view, at=datetime.now(UTC), columns=columns, rows=max(rows - 3, 5))

@@ -20,7 +20,7 @@ _RESET_MODES = (
     b"\x1b[?1015l\x1b[?2004l\x1b[?2026l\x1b[?2031l\x1b[?1l\x1b>\x1b[?5l\x1b[?7h\x1b[4l\x1b7\x1b[r\x1b8"
     b"\x1b(B\x0f\x1b[0m\x1b[0 q\x1b[?25h"
 )
-LEAVE_OTHER_SCREEN = b"\x1b[<9u\x1b[?1049l"  # moves the cursor: send it only to a terminal on its second screen
+LEAVE_ALTERNATE_SCREEN = b"\x1b[<9u\x1b[?1049l"  # moves the cursor: send it only to a terminal on its second screen
 
 Ending = tuple[int, str]  # an exit code, and a last message for the person
 
@@ -51,7 +51,7 @@ def lend_terminal(work: Callable[[int], Ending], *, title: str) -> int:
     os.close(watched)
     code = _wait_for_child(child)
     if code < 0:
-        main.write_all(1, b"\x1b7" + LEAVE_OTHER_SCREEN)
+        main.write_all(1, b"\x1b7" + LEAVE_ALTERNATE_SCREEN)
         _restore_terminal(before)
         raise main.CommandEnded(exit_codes.FAILED, f"signal {-code} ended the view; the session goes on")
     return code

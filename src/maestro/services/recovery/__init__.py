@@ -1,1 +1,1 @@
-"""Recover sessions that ended by accident, and report the sessions and runs that a new server found."""
+"""Recover sessions that ended by accident, and report the sessions and runs that the server found at its start."""

@@ -29,23 +29,23 @@ class LostSessionJob:
     def __init__(self, store: Store, presence: PresenceTracker, *, clock: Clock) -> None:
         self._store = store
         self._presence = presence
-        self._patience = GracePeriod(clock)
+        self._grace = GracePeriod(clock)
         self._is_first = True
 
     async def run_once(self) -> datetime | None:
         due, now = await self._store.read(lambda tx: (tx.sessions.next_lease_end(), tx.at))
         if self._is_first and due is not None and due <= now + GRACE:
-            self._patience.start_period()  # leases ran down while no server ran to renew them
+            self._grace.start_period()  # leases ran down while no server ran to renew them
         self._is_first = False
-        if left := self._patience.remaining_time():
+        if left := self._grace.remaining_time():
             return now + max(left, timedelta(seconds=1))
         if due is None or due > now:
             return self._next_round(due, now)
-        suspects = await self._store.read(
+        expired = await self._store.read(
             lambda tx: tx.sessions.list_lease_expired(tx.at, limit=limits.job_batch_rows_max)
         )
-        running = await asyncio.to_thread(_running_ids, suspects)
-        await self._store.write(lambda tx: self._judge_sessions(tx, suspects, running))
+        running = await asyncio.to_thread(_running_ids, expired)
+        await self._store.write(lambda tx: self._check_sessions(tx, expired, running))
         return self._next_round(await self._store.read(lambda tx: tx.sessions.next_lease_end()), now)
 
     def _next_round(self, due: datetime | None, now: datetime) -> datetime:
@@ -53,9 +53,9 @@ class LostSessionJob:
         latest = now + timedelta(seconds=limits.session_lease_seconds)
         return min(due, latest) if due else latest
 
-    def _judge_sessions(self, tx: Tx, suspects: list[Session], running: set[str]) -> None:
-        for suspect in suspects:
-            session = tx.sessions.get(suspect.id)  # read again: the session may have reported just now
+    def _check_sessions(self, tx: Tx, expired: list[Session], running: set[str]) -> None:
+        for listed in expired:
+            session = tx.sessions.get(listed.id)  # read again: the session may have reported just now
             if session is None or session.ended_at is not None or session.lease_until > tx.at:
                 continue
             if _has_runner(tx, session):
@@ -71,7 +71,7 @@ class LostSessionJob:
 
 
 def _has_runner(tx: Tx, session: Session) -> bool:
-    """Return whether a runner answers for the session. The runner or `reconcile` then records the session's end."""
+    """Return whether a runner supervises the session. The runner or `reconcile` then records the session's end."""
     spawn = tx.spawns.get(session.id)
     return spawn is not None and spawn.ended_at is None
 
@@ -90,5 +90,5 @@ def _mark_lost(tx: Tx, session: Session) -> None:
     )
 
 
-def _running_ids(suspects: list[Session]) -> set[str]:
-    return {session.id for session in suspects if session.pid is not None and sessions.is_process_running(session)}
+def _running_ids(expired: list[Session]) -> set[str]:
+    return {session.id for session in expired if session.pid is not None and sessions.is_process_running(session)}

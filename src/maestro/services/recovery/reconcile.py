@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 import msgspec
 
 from maestro.core import errors, limits
-from maestro.core.clock import EPOCH, Clock
+from maestro.core.clock import UNIX_EPOCH, Clock
 from maestro.domain.callers import SERVER_CALLER
 from maestro.domain.sessions import SessionStatus, StatusSource
 from maestro.domain.spawns import Spawn
@@ -59,13 +59,13 @@ class ReconcileJob:
         self._starts = starts
         self._findings = findings
         self._clock = clock
-        self._after = EPOCH
+        self._after = UNIX_EPOCH
         self._storage_failed = False
         self._restarts: dict[str, _Restarts] = {}  # by session, of runners that ended before their program started
 
     async def run_once(self) -> datetime | None:
         await self._findings.note_live_sessions()
-        batch_size, is_first_batch = limits.job_batch_rows_max, self._after == EPOCH
+        batch_size, is_first_batch = limits.job_batch_rows_max, self._after == UNIX_EPOCH
         spawns = await self._store.read(lambda tx: tx.spawns.list_live(after=self._after, limit=batch_size))
         try:
             for spawn in spawns:
@@ -81,7 +81,7 @@ class ReconcileJob:
             self._storage_failed = True
             return self._clock.now() + _AFTER_STORAGE_FAILURE
         self._storage_failed = False
-        self._after = spawns[-1].created_at if len(spawns) == batch_size else EPOCH
+        self._after = spawns[-1].created_at if len(spawns) == batch_size else UNIX_EPOCH
         if len(spawns) < batch_size:
             self._findings.runners_checked.set()
         if not spawns and is_first_batch:
@@ -123,7 +123,7 @@ class ReconcileJob:
 
     async def _restart(self, spawn: Spawn) -> None:
         """Start a recorded session whose program never started: the server was killed, or the runner ended early."""
-        now, before = self._clock.now(), self._restarts.get(spawn.session_id, _Restarts(0, EPOCH))
+        now, before = self._clock.now(), self._restarts.get(spawn.session_id, _Restarts(0, UNIX_EPOCH))
         if before.due > now:
             return
         if before.count >= limits.runner_restarts_max:

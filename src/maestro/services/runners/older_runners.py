@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 
 from maestro.core import limits
-from maestro.core.clock import EPOCH
+from maestro.core.clock import UNIX_EPOCH
 from maestro.domain.spawns import Spawn
 from maestro.services.runners.runners import RunnerNote, Runners
 from maestro.store.base import Store, Tx
@@ -18,7 +18,7 @@ from maestro.system import processes
 
 async def record_older_runners(store: Store, runners: Runners) -> None:
     """Complete the record of every live runner that this version of the server has not recorded itself."""
-    live = await store.read(lambda tx: tx.spawns.list_live(after=EPOCH, limit=limits.page_items_max))
+    live = await store.read(lambda tx: tx.spawns.list_live(after=UNIX_EPOCH, limit=limits.page_items_max))
     noted = [(spawn, runners.read_note(spawn.session_id)) for spawn in live if spawn.has_older_runner]
     confirmed = [(spawn, note) for spawn, note in noted if note is not None and _is_runner_of(note, spawn)]
     if confirmed:

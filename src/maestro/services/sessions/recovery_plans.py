@@ -17,11 +17,11 @@ from maestro.store.base import Tx
 _RESUME = AskChoice("resume", "resume")
 _STOP_WORKERS = AskChoice("stop", "stop its workers")
 _LEAVE_WORKERS = AskChoice("leave", "leave them")
-_ADOPT_CODE = "adopt:"  # before the id of the session that adopts the workers
+_ADOPT_PREFIX = "adopt:"  # followed by the id of the session that adopts the workers
 
 
 def plan_recovery(tx: Tx, session: Session, final: SessionStatus, *, source: StatusSource) -> bool:
-    """Plan the recovery of a session that has just ended. Return whether Maestro will start it again."""
+    """Plan the recovery of a session that has just ended. Return whether Maestro will start the session again."""
     known = tx.recoveries.get(session.id)
     if not rules.is_accident(session, final, source):
         if known is not None:
@@ -46,14 +46,15 @@ def plan_recovery(tx: Tx, session: Session, final: SessionStatus, *, source: Sta
 def _may_resume_without_coordinator(tx: Tx, session: Session) -> bool:
     """Return whether Maestro may resume the session itself.
 
-    The live coordinator of a worker decides about the worker, unless both went down together.
+    The live coordinator of a worker decides about the worker, unless Maestro has resumed the coordinator a
+    moment ago: then coordinator and worker ended in the same accident.
     """
     if session.mode is SessionMode.COORDINATE or session.parent_id is None:
         return True
-    above = tx.sessions.mail_route(session.parent_id)
-    if above is None or not above.is_live:
+    coordinator = tx.sessions.mail_route(session.parent_id)
+    if coordinator is None or not coordinator.is_live:
         return True
-    known = tx.recoveries.get(above.id)
+    known = tx.recoveries.get(coordinator.id)
     if known is None or known.resumed_at is None:
         return False
     return (tx.at - known.resumed_at).total_seconds() < limits.sleep_grace_seconds
@@ -64,14 +65,17 @@ def recovery_choices(tx: Tx, coordinator: Session, *, can_resume: bool) -> list[
     live = tx.sessions.list_page(coordinator.project_id, after="", limit=limits.page_items_max, active=True)
     coordinators = [session for session in live if session.mode is SessionMode.COORDINATE]
     adopt = [
-        AskChoice(f"{_ADOPT_CODE}{session.id}", f"adopt by {session.name}")
+        AskChoice(f"{_ADOPT_PREFIX}{session.id}", f"adopt by {session.name}")
         for session in coordinators[: limits.choices_max - 3]
     ]
     return [*([_RESUME] if can_resume else []), *adopt, _STOP_WORKERS, _LEAVE_WORKERS]
 
 
 def apply_choice(tx: Tx, ask: Ask, code: str) -> None:
-    """Plan the person's choice, if the ask is about an ended coordinator's workers. The job acts on it at once."""
+    """Plan the person's choice, if the ask is about an ended coordinator's workers.
+
+    `recovery_job` carries the choice out at once. To leave the workers running needs no action.
+    """
     known = tx.recoveries.of_ask(ask.id)
     if known is None:
         return
@@ -84,8 +88,8 @@ def apply_choice(tx: Tx, ask: Ask, code: str) -> None:
         recovery = msgspec.structs.replace(recovery, step=RecoveryStep.RESUME, attempts=0, resumed_at=None)
     elif code == _STOP_WORKERS.code:
         recovery = msgspec.structs.replace(recovery, step=RecoveryStep.STOP)
-    elif code.startswith(_ADOPT_CODE):
-        adopter = tx.sessions.get(code.removeprefix(_ADOPT_CODE))
+    elif code.startswith(_ADOPT_PREFIX):
+        adopter = tx.sessions.get(code.removeprefix(_ADOPT_PREFIX))
         if adopter is None or adopter.ended_at is not None:
             raise errors.Conflict(
                 f"{adopter.name if adopter else 'The session'} has ended and cannot adopt the workers.",

@@ -1,4 +1,4 @@
-"""Give back the tasks of a session that has ended."""
+"""End the claims of a session that has ended."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from maestro.store.base import Tx
 
 def release_tasks(tx: Tx, session: Session, caller: Caller) -> None:
     """Release the tasks that the session works on, and expire its claims on blocked tasks."""
-    outcome = TaskConsequences(tx, caller)
+    consequences = TaskConsequences(tx, caller)
     for held in tx.tasks.of_holder(session.id, limit=limits.job_batch_rows_max):
-        task = tx.tasks.get(held.id)  # read again: an earlier release may have completed the task
+        task = tx.tasks.get(held.id)  # read again: an earlier move of this loop may have changed this task
         if task is None or task.holder != session.id:
             continue
         if task.status is TaskStatus.IN_PROGRESS:
-            outcome.apply_move(task_rules.release(task, at=tx.at))
+            consequences.apply_move(task_rules.release(task, at=tx.at))
         elif task.status is TaskStatus.BLOCKED:
-            outcome.apply_move(task_rules.expire(task, at=tx.at))
+            consequences.apply_move(task_rules.expire(task, at=tx.at))

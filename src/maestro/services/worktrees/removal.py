@@ -1,6 +1,7 @@
-"""Remove worktrees on request: a single one, all merged ones, or all of a run.
+"""Remove worktrees on request: the worktree of one session, all merged worktrees, or all worktrees of a run.
 
-A worktree whose removal would lose work stays, and the answer names the reason.
+A worktree whose removal would lose work stays. The answer names the reason, except with `--merged`, which asks only
+for worktrees without such work.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ class WorktreeRemoval:
         if request.id is not None:
             if request.merged or request.run is not None:
                 raise errors.Invalid(
-                    "A session cannot be combined with --merged or --run.", hint="Give only one of them."
+                    "A session's name cannot be combined with --merged or --run.",
+                    hint="Give a session's name, or the options without a name.",
                 )
             return await self._remove_named(caller, request, request.id)
         if not request.merged and request.run is None:
@@ -55,7 +57,7 @@ class WorktreeRemoval:
         """Remove the worktree of an ended session; refuse for a live session."""
         if session.ended_at is None:
             message = f"{session.name} still works in {worktree.path}."
-            raise errors.Conflict(message, hint=f"maestro session stop {session.name}")
+            raise errors.Conflict(message, hint=f"Stop the session first: maestro session stop {session.name}")
         await self._worktrees.remove_worktree(worktree, keep_branch=keep_branch)
 
 

@@ -1,7 +1,8 @@
 """Replace the store of a data directory by an unpacked backup, whole or not at all, even if the process is killed.
 
-A note in the data directory decides. Before the note is written, the old store counts; afterwards the new one. The
-next process that opens the data directory finishes the replacement, and removes unpacked backups that no note names.
+A note in the data directory (`REPLACEMENT`) decides which store is valid: the old store before the note is written,
+the new store afterwards. The next process that opens the data directory finishes the replacement, and removes
+unpacked backups that no note names.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ class _Note(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def replace_store(home: Path, unpacked: Path, aside: Path) -> None:
-    """Put the unpacked backup in place of the store, which is kept in `aside`."""
-    (unpacked / BLOBS).mkdir(exist_ok=True)  # as long as this folder exists, the old content files are in place
+    """Move the store to `aside`, and the unpacked backup to the location of the store."""
+    (unpacked / BLOBS).mkdir(exist_ok=True)  # a backup without content files replaces them too
     _flush_tree(unpacked)
     aside.mkdir()
     small_files.flush_folder(home)
@@ -38,7 +39,10 @@ def replace_store(home: Path, unpacked: Path, aside: Path) -> None:
 
 
 def finish_replacement(home: Path) -> None:
-    """Finish an interrupted replacement, and remove the unpacked backups of other restores. Needs the lock."""
+    """Finish an interrupted replacement, and remove the unpacked backups of other restores.
+
+    The caller must hold the lock of the data directory.
+    """
     note = _read_note(home)
     if note is not None:
         _move_files(home, home / note.unpacked, home / note.aside)
@@ -71,7 +75,8 @@ def _move_files(home: Path, unpacked: Path, aside: Path) -> None:
     """Move the old store aside and the new one in place. An interrupted call may have done some steps already.
 
     The database is moved last: as long as the unpacked database exists, the database in place is the old one. Folders
-    are flushed before the database moves, so that a new database never meets an old write-ahead log.
+    are flushed before the database moves, so that SQLite never opens the new database with an old
+    write-ahead log.
     """
     if not (unpacked / DATABASE).exists():
         return

@@ -21,8 +21,9 @@ def settings_targets(
     scope: SettingsScope, command: MaestroCommand, directory: Path, environment: Mapping[str, str]
 ) -> list[SettingsTarget]:
     """Return the settings file of one scope, with Maestro's entries."""
-    own = environment.get("GEMINI_CLI_HOME")
-    root = directory if scope is SettingsScope.PROJECT else Path(own) if own else home_folder(environment)
+    custom_home = environment.get("GEMINI_CLI_HOME")
+    home = Path(custom_home) if custom_home else home_folder(environment)
+    root = directory if scope is SettingsScope.PROJECT else home
     entry = {**command.mcp_entry(), "trust": True}
     hooks = command.hook_groups(DIALECT)
     path = root / ".gemini" / "settings.json"
@@ -34,7 +35,7 @@ CONNECT = ConnectSupport(
     package="@google/gemini-cli",
     tested_version="0.61.0",
     hook_summary=(
-        "mail between tool calls; critical mail stops the next one; permission requests are shown; "
-        "does not tell when it has compressed its context by itself"
+        "mail between tool calls; critical mail stops the next tool call; permission requests are shown; "
+        "the program does not report when it compresses its context"
     ),
 )

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from maestro.core.clock import EPOCH
+from maestro.core.clock import UNIX_EPOCH
 from maestro.domain.asks import AskStatus
 from maestro.domain.conversations import (
     AskPolicy,
@@ -58,7 +58,7 @@ async def test_a_conversation_keeps_every_field(store: Store, converse: Enter, c
         ask_policy=AskPolicy.DENY,
         tool_conversation_id=None,
         turn=TurnState.NONE,
-        turn_at=EPOCH,
+        turn_at=UNIX_EPOCH,
         epoch=1,
         last_event_number=0,
         parked_until=None,

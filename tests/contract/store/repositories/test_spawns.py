@@ -7,7 +7,7 @@ from datetime import datetime
 
 import msgspec
 
-from maestro.core.clock import EPOCH
+from maestro.core.clock import UNIX_EPOCH
 from maestro.domain.runs import Attempt, AttemptOutcome, Run, RunStatus, RunStrategy
 from maestro.domain.sessions import Session, SessionStatus, StatusSource
 from maestro.domain.spawns import Spawn
@@ -84,8 +84,8 @@ async def test_live_spawns_are_listed_oldest_first(store: Store, enter: Enter, l
     async def live(after: datetime, limit: int = 9) -> list[Spawn]:
         return await store.read(lambda tx: tx.spawns.list_live(after=after, limit=limit))
 
-    assert await live(EPOCH) == [spawns[0], spawns[2]]
-    assert await live(EPOCH, limit=1) == [spawns[0]] and await live(spawns[0].created_at) == [spawns[2]]
+    assert await live(UNIX_EPOCH) == [spawns[0], spawns[2]]
+    assert await live(UNIX_EPOCH, limit=1) == [spawns[0]] and await live(spawns[0].created_at) == [spawns[2]]
 
 
 async def test_live_spawned_sessions_are_counted(store: Store, enter: Enter, launch: Launch) -> None:

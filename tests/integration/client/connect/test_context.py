@@ -48,16 +48,16 @@ def test_the_answer_of_the_server_is_read_and_the_identity_is_sent(
 ) -> None:
     monkeypatch.setenv("MAESTRO_TOKEN", "mst_x")
     with FrameServer(path, answering(b'{"role": "person"}')) as server:
-        assert context.ask_server("whoami") == {"role": "person"}
+        assert context.request_json("whoami") == {"role": "person"}
     assert server.requests[0].arguments == [b"whoami", b"--json"]
     assert server.requests[0].variables == {b"MAESTRO_TOKEN": b"mst_x"}
 
 
 def test_no_server_a_refusal_and_an_empty_answer_are_none(path: Path) -> None:
-    assert context.ask_server("whoami") is None
+    assert context.request_json("whoami") is None
     for script in (answering(b"{}", code=4), answering(b"")):
         with FrameServer(path, script):
-            assert context.ask_server("whoami") is None
+            assert context.request_json("whoami") is None
 
 
 @pytest.mark.parametrize("name", ["MAESTRO_TOKEN", "MAESTRO_SESSION_ID"])
