@@ -275,7 +275,7 @@ def test_reports_of_a_runner_of_an_earlier_start_are_ignored(shop: Workshop, tea
 
 def test_a_worker_without_a_coordinator_is_restarted_in_its_directory(shop: Workshop) -> None:
     shop.create_task("Parser")
-    script = 'pwd >> "$PLACE"; git rev-parse --abbrev-ref HEAD >> "$PLACE"; echo half >> work; exec sleep 1000'
+    script = 'echo half >> work; pwd >> "$PLACE"; git rev-parse --abbrev-ref HEAD >> "$PLACE"; exec sleep 1000'
     place = shop.repo.parent / "place"
     made = shop.spawn_session(
         "--name", "w", "--task", "#1", "--worktree", "--", "env", f"PLACE={place}", "sh", "-c", script
@@ -285,7 +285,7 @@ def test_a_worker_without_a_coordinator_is_restarted_in_its_directory(shop: Work
     wait_until(lambda: len(place.read_text().split()) == 4, what="its second start")
     first, second = place.read_text().split()[:2], place.read_text().split()[2:]
     assert first == second and first == [made["directory"], made["branch"]]
-    wait_until(lambda: (Path(made["directory"]) / "work").read_text() == "half\nhalf\n", what="its work")
+    assert (Path(made["directory"]) / "work").read_text() == "half\nhalf\n"
     assert shop.call_json("task", "show", "#1")["holder"] == made["id"]
 
 
