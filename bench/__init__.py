@@ -1,1 +1,1 @@
-"""Figures as ratios, measured in one run with the cases alternated. `make bench` runs them all."""
+"""Benchmarks. Most figures are ratios of cases that alternate in the same run. `make bench` runs all benchmarks."""

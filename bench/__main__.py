@@ -1,4 +1,4 @@
-"""`make bench [CASE=…]`: measure each bar and print it; exit 1 when one is missed."""
+"""`make bench [CASE=…]`: measure and print each figure with its bar. Exit with 1 if a figure misses its bar."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The installed command against a bare interpreter: what every hook and every turn of an agent pays."""
+"""The installed command compared with a bare interpreter: the cost of each hook and each command of an agent."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from bench.report import Figure
 
 
 def figures() -> list[Figure]:
-    """`maestro task list` of a fresh `pip install .`, Python and native client, alternated with `python -c pass`."""
+    """Compare `maestro task list` of a fresh install, with both clients, with `python -c pass`."""
     with place() as here:
         for number in range(20):
             here.run("maestro", "task", "create", f"Task {number}")

@@ -1,4 +1,4 @@
-"""A hook with nothing to say: what every tool call of an agent pays twice."""
+"""A hook without mail: an agent pays this cost twice for each tool call."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _WARM, _COUNT = 200, 2_000
 
 
 def over_http() -> Figure:
-    """One connection, one hook after another; and for a whole picture, with a connection for each."""
+    """Measure hooks over a kept connection, and for comparison with a new connection for each hook."""
     with running_server() as server:
         session = post(server, "/api/sessions", {"project": server["project"], "name": "worker"})
         kept = _times(server["port"], session["token"], keeps=True)
@@ -60,7 +60,7 @@ def _p99(times: list[float]) -> float:
 
 
 def by_command() -> list[Figure]:
-    """The installed command, both clients, alternated with a bare interpreter."""
+    """Measure the installed command with both clients, alternating with a bare interpreter."""
     with place() as here:
         token = json.loads(here.run("maestro", "session", "register", "--name", "worker", "--json"))["token"]
         payload = here.directory / "payload.json"

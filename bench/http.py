@@ -1,4 +1,4 @@
-"""Durable writes over HTTP against a bare route, and reads while writers are busy."""
+"""Durable writes over HTTP compared with a bare route, and reads during many writes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from maestro.server.settings import ServerSettings
 ROUNDS = 5
 SECONDS = 2.0
 CONNECTIONS = 64
-# Load is not what the limits are for: every rate and quota is set to "without limit".
+# The benchmarks do not measure limits, so every rate and quota is switched off.
 UNLIMITED = "".join(
     f"{name} = 0\n" for name in ServerSettings.__struct_fields__ if name.endswith(("_per_minute", "_per_day"))
 )
@@ -28,7 +28,7 @@ UNLIMITED = "".join(
 
 @contextmanager
 def running_server(settings: str = UNLIMITED) -> Iterator[dict[str, Any]]:
-    """A server with a bare route beside it, in a process of its own; `settings` are its config.toml."""
+    """Start a server with a bare route in its own process. `settings` is the content of its config.toml."""
     with tempfile.TemporaryDirectory(dir=Path.cwd(), prefix=".bench-") as folder:
         (Path(folder) / "config.toml").write_text(settings)
         process = subprocess.Popen(
@@ -46,7 +46,7 @@ def running_server(settings: str = UNLIMITED) -> Iterator[dict[str, Any]]:
 
 
 def request(server: dict[str, Any], path: str, body: dict[str, Any], *, token: str = "") -> str:
-    """A whole POST; the person's own unless another token is given."""
+    """Return a complete POST request, with the person's token or another token."""
     text = json.dumps(body)
     return (
         f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {token or server['token']}\r\n"
@@ -55,7 +55,7 @@ def request(server: dict[str, Any], path: str, body: dict[str, Any], *, token: s
 
 
 def post(server: dict[str, Any], path: str, body: dict[str, Any]) -> Any:
-    """One POST and its answer."""
+    """Send a POST request and return the answer."""
     connection = http.client.HTTPConnection("127.0.0.1", server["port"])
     headers = {"Authorization": f"Bearer {server['token']}", "Content-Type": "application/json"}
     connection.request("POST", path, json.dumps(body), headers)
@@ -69,7 +69,7 @@ def post(server: dict[str, Any], path: str, body: dict[str, Any]) -> Any:
 def start_load(
     server: dict[str, Any], requests: list[str], seconds: float, *, connections: int = CONNECTIONS
 ) -> subprocess.Popen[str]:
-    """So many connections; each repeats its own of the requests."""
+    """Start a load with this number of connections. Each connection repeats one of the requests."""
     order = {
         "host": "127.0.0.1",
         "port": server["port"],
@@ -95,7 +95,7 @@ def rate_of(load: subprocess.Popen[str]) -> float:
 
 
 def writes() -> Figure:
-    """Creating tasks over HTTP, against a route that does nothing."""
+    """Compare the creation of tasks over HTTP with a route that does nothing."""
     durable, bare = [], []
     with running_server() as server:
         task = {"title": "A task", "project": server["project"]}
@@ -110,7 +110,7 @@ def writes() -> Figure:
 
 
 def reads_under_writes() -> Figure:
-    """A page of tasks while 64 writers are busy, against an idle server, at p99."""
+    """Compare a page of tasks during 64 busy writers with a page on an idle server, at p99."""
     idle: list[float] = []
     busy: list[float] = []
     with running_server() as server:

@@ -1,4 +1,4 @@
-"""A Maestro server with one bare Starlette route beside it, in the same process: what the framework alone costs."""
+"""A Maestro server with a bare Starlette route in the same process, which shows the cost of the framework alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a server costs while nothing happens."""
+"""The cost of an idle server."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SECONDS = 60
 
 
 def idle() -> Figure:
-    """CPU time of a real server over a minute without a request, as a share of one core."""
+    """Return the CPU time of a server during a minute without requests, as a share of a core."""
     with tempfile.TemporaryDirectory(prefix="maestro-idle-") as folder, LiveServer(Path(folder) / "data") as live:
         live.run_command("status")
         time.sleep(1)

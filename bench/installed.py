@@ -1,4 +1,4 @@
-"""A fresh `pip install .`, made once a run, and a project to run its commands in."""
+"""A fresh `pip install .`, made once for each run, and a project in which its commands run."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ ROUNDS = 60
 
 @dataclass(frozen=True)
 class Place:
-    """A project with a server of its own."""
+    """A project with its own server."""
 
     programs: Path
     directory: Path
     env: Mapping[str, str]
 
     def run(self, *words: str, **extra: str) -> bytes:
-        """Run one installed program to its end; what it printed."""
+        """Run an installed program to its end, and return its output."""
         return subprocess.run(
             [str(self.programs / words[0]), *words[1:]],
             cwd=self.directory,
@@ -39,7 +39,7 @@ class Place:
 
 @contextmanager
 def place() -> Iterator[Place]:
-    """An empty project in a data directory of its own; its server is stopped at the end."""
+    """Yield an empty project in its own data directory. Stop its server at the end."""
     programs = Path(_environment().name) / "env" / "bin"
     with tempfile.TemporaryDirectory(prefix="maestro-bench-") as folder:
         env = {name: value for name, value in os.environ.items() if not name.startswith(("MAESTRO_", "PYTHON"))}
@@ -56,7 +56,7 @@ def place() -> Iterator[Place]:
 def medians(
     cases: Mapping[str, Callable[[], object]], before: Mapping[str, Callable[[], object]]
 ) -> dict[str, float]:
-    """How long each case takes, all alternated; what must come `before` one is not counted."""
+    """Return the median time of each case, with all cases alternating. The work in `before` is not counted."""
     times: dict[str, list[float]] = {name: [] for name in cases}
     for _ in range(ROUNDS):
         for name, case in cases.items():
@@ -70,7 +70,7 @@ def medians(
 
 @functools.cache
 def _environment() -> tempfile.TemporaryDirectory[str]:
-    """An environment without setuptools; its dependencies come from the lock. Gone when this process is."""
+    """Return an environment without setuptools, with the dependencies of the lock. It ends with this process."""
     folder = tempfile.TemporaryDirectory(prefix="maestro-bench-")
     root = Path(folder.name)
     subprocess.run([sys.executable, "-m", "venv", root / "env"], check=True)

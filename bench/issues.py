@@ -1,4 +1,4 @@
-"""Opening an issue in another project against a plain durable send."""
+"""The opening of an issue in another project compared with a plain durable send."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TEXT = "It crashes on an empty file. The trace is below, and a file that does i
 
 
 def opening() -> Figure:
-    """64 sessions of one project: each sends to another of them, or opens issues in a second project."""
+    """Compare 64 sessions that open issues in a second project with 64 sessions that send mail to each other."""
     plain, opened = [], []
     with tempfile.TemporaryDirectory() as other, running_server() as server:
         post(server, "/api/projects", {"path": other, "name": "beads"})

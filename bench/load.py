@@ -1,4 +1,4 @@
-"""A load generator in a process of its own: some connections, each sending its next request when answered."""
+"""A load generator in its own process: each connection sends its next request after the answer to the last one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import time
 
 
 class Connection(asyncio.Protocol):
-    """One keep-alive connection that repeats a request."""
+    """A keep-alive connection that repeats a request."""
 
     def __init__(self, request: bytes, stop_at: float, done: asyncio.Future[tuple[int, int]]) -> None:
         self.request = request
@@ -48,7 +48,7 @@ class Connection(asyncio.Protocol):
 
 
 async def run(host: str, port: int, requests: list[bytes], *, connections: int, seconds: float) -> tuple[float, int]:
-    """Requests answered well per second, and how many were not. The connections share out the requests."""
+    """Return the number of successful requests per second, and the number of failed requests."""
     loop = asyncio.get_running_loop()
     began = time.perf_counter()
     waiting = []

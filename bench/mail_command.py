@@ -1,4 +1,4 @@
-"""`maestro mail inbox` against a bare interpreter: what an agent pays at every turn to see whether it has mail."""
+"""`maestro mail inbox` compared with a bare interpreter: the cost of each check for mail."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _CLIENTS = {"Python": "maestro-py", "native": "maestro"}
 
 
 def figures() -> list[Figure]:
-    """An inbox with one unread message, sent just before and not counted, as a session; and one without any."""
+    """Measure an inbox of a session with an unread message, whose send is not counted, and an empty inbox."""
     with place() as here:
         token = json.loads(here.run("maestro", "session", "register", "--name", "worker", "--json"))["token"]
         cases = {"bare": lambda: here.run("python", "-c", "pass")}

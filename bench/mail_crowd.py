@@ -1,4 +1,4 @@
-"""Five thousand agents that wait for mail at once, over raw Unix sockets: what they cost, and how soon all are woken."""
+"""Five thousand agents that wait for mail over Unix sockets: their memory, and the time until all have an answer."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LETTER = ("--project", "bench", "--subject", "Freeze", "--message", "No more pu
 
 
 def figures() -> list[Figure]:
-    """Memory first: what the server has grown by while all of them wait. Then one broadcast of each urgency."""
+    """Measure the memory of the server while all agents wait, then a broadcast of each priority."""
     _raise_file_limit()
     with tempfile.TemporaryDirectory(dir=Path.cwd(), prefix=".bench-") as folder:
         home = Path(folder) / "data"
@@ -47,7 +47,7 @@ def figures() -> list[Figure]:
 
 
 def _warm_up(live: LiveServer, tokens: list[str]) -> None:
-    """A few wait and are written to: what is loaded and remembered once for all is nobody's own cost."""
+    """Let a few agents wait and get mail, so that memory which is used once does not count for the agents."""
     with _Crowd(live, tokens) as few:
         for number in range(len(tokens)):
             few.command("mail", "send", f"worker-{number}", *_LETTER)
@@ -61,7 +61,7 @@ def _memory(before: int, grown: int) -> Figure:
 
 
 def _raise_file_limit() -> None:
-    """For this process, and for the server, which inherits it."""
+    """Raise the limit of open files for this process and for the server, which inherits the limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = CROWD + 1_000
     if soft < wanted:
@@ -75,7 +75,7 @@ def _woken(urgency: str, answered: float, ended: float) -> Figure:
 
 
 async def _settle_in(home: Path) -> list[str]:
-    """A project with so many sessions; their tokens."""
+    """Create a project with sessions, and return the tokens of the sessions."""
     server = Server(home)
     place = await server.call(projects.INIT, projects.InitProject(path=str(home), name="bench"), caller=ME)
     made = await register(server, place.project.id, CROWD)
@@ -85,7 +85,7 @@ async def _settle_in(home: Path) -> list[str]:
 
 
 class _Crowd:
-    """Clients that wait, each on a connection of its own, and one more that speaks for the person."""
+    """Clients that wait, each on its own connection, and clients for commands of the person."""
 
     def __init__(self, live: LiveServer, tokens: Iterable[str]) -> None:
         self._live = live
@@ -95,7 +95,7 @@ class _Crowd:
         self._open = 0
 
     def __enter__(self) -> _Crowd:
-        """All have asked, and the server has come to rest: they wait."""
+        """Start all waits, and return when the server is quiet: then all clients wait."""
         for token in self._tokens:
             self._clients.append(self._begin(token, _WAIT))
         cpu, quiet_since = -1.0, time.monotonic()
@@ -112,7 +112,7 @@ class _Crowd:
         self._selector.close()
 
     def command(self, *words: str) -> None:
-        """The person's own command, on its way."""
+        """Start a command of the person."""
         self._begin(self._live.token, words)
 
     def _begin(self, token: str, words: Iterable[str]) -> _Client:
@@ -122,7 +122,7 @@ class _Crowd:
         return client
 
     def woken_by(self, urgency: str) -> tuple[float, float]:
-        """Seconds from a broadcast's request until everyone has its answer, and until everyone has ended."""
+        """Return the seconds from a broadcast until every client has its answer, and until every client has ended."""
         began = time.perf_counter()
         self.command("mail", "broadcast", "--scope", "all", "--priority", urgency, *_LETTER)
         self.until_all_answered()
@@ -144,7 +144,7 @@ class _Crowd:
 
 
 class _Client:
-    """One command's client, with as little as docs/frames.md asks of it."""
+    """A client of a command with the minimum that docs/frames.md requires."""
 
     def __init__(self, home: Path, token: str, words: Iterable[str]) -> None:
         self.answered = 0.0
@@ -156,7 +156,7 @@ class _Client:
         self.socket.sendall(frames.pack_frame(frames.REQUEST, b"".join(field.encode() + b"\0" for field in fields)))
 
     def take_in(self) -> bool:
-        """What the server says; whether it may say more."""
+        """Read frames of the server, and return whether more frames can follow."""
         self._buffer += self.socket.recv(1 << 16)
         while len(self._buffer) >= 5 and self.code is None:
             end = 5 + int.from_bytes(self._buffer[1:5], "big")

@@ -1,4 +1,4 @@
-"""Mail over HTTP: durable sends against a bare route, and how soon a waiting receiver has what was sent."""
+"""Mail over HTTP: durable sends compared with a bare route, and the time until a waiting recipient has the mail."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PAUSE_SECONDS = 0.004
 
 
 def sends() -> Figure:
-    """64 sessions that each send to another one, against a route that does nothing."""
+    """Compare 64 sessions that send to each other with a route that does nothing."""
     durable, bare = [], []
     with running_server() as server:
         sessions = [_register(server, f"worker-{number}") for number in range(CONNECTIONS)]
@@ -35,7 +35,7 @@ def sends() -> Figure:
 
 
 def wake_up() -> Figure:
-    """From a send's request to the answer of the wait that it ends, against a send to someone who does not wait."""
+    """Compare the time from a send to the answer of the recipient's wait with a send to a session without a wait."""
     plain, woken = [], []
     with running_server() as server:
         waits, busy = _register(server, "waits"), _register(server, "busy")
@@ -50,7 +50,7 @@ def wake_up() -> Figure:
 
 
 class _Line:
-    """One keep-alive connection, written and read by hand so that the client costs next to nothing."""
+    """A keep-alive connection with hand-written requests, so that the client costs almost nothing."""
 
     def __init__(self, server: dict[str, Any], token: str) -> None:
         self._server = server
@@ -71,7 +71,7 @@ class _Line:
         self._socket.sendall(raw)
 
     def answer(self) -> bytes:
-        """The next answer's body, whole."""
+        """Return the complete body of the next answer."""
         head, _, body = self._socket.recv(1 << 16).partition(b"\r\n\r\n")
         assert head.startswith(b"HTTP/1.1 200"), head + body
         size = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
@@ -90,7 +90,7 @@ def _plain_send(sender: _Line, session_id: str) -> float:
 
 
 def _send_to_waiting(sender: _Line, receiver: _Line, session_id: str) -> float:
-    """The pause lets the wait begin; afterwards what came counts as read, so that the next wait begins empty."""
+    """Measure a send to a waiting session. A pause lets the wait start, and a confirmation empties the inbox."""
     raw = sender.request("/api/mail", _letter(session_id))
     receiver.send(receiver.request("/api/mail/wait", {"debounce": 0, "timeout": 10_000}))
     time.sleep(_PAUSE_SECONDS)

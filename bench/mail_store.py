@@ -1,4 +1,4 @@
-"""A million messages in the store against a thousand, in process: sending, an inbox page, a search; and a broadcast."""
+"""A store with a million messages compared with a thousand, in process: send, inbox page, search; and a broadcast."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ _SENDER = Sender(SenderKind.PERSON, ME.name, ME.name, None, ME.human, None)
 
 
 class Mailbag:
-    """A server whose store holds so many unread messages, spread over the mailboxes of live sessions.
+    """A server whose store holds many unread messages in the mailboxes of live sessions.
 
-    Every message has the word `deadlock`. A mailbox holds a page at least, so the small store fills few of them.
+    Every message contains the word `deadlock`. A mailbox holds at least a page, so the small store fills few of them.
     """
 
     def __init__(self, server: Server, project: str) -> None:
@@ -56,12 +56,12 @@ class Mailbag:
         await self._come_round()
 
     async def _come_round(self) -> None:
-        """Write until the log ahead of the database has been begun anew: from then on it grows no more."""
+        """Write until SQLite starts the write-ahead log again. From then on the log does not grow."""
         for _ in range(60):
             await self.server.store.write(lambda tx: _keep_alive(tx, self.sessions))
 
     def _insert(self, tx: Tx, numbers: range) -> None:
-        """Messages, deliveries and words; the deliveries mailbox by mailbox, which is how they lie on the disk."""
+        """Insert messages, words and deliveries, with the deliveries in the order of mailboxes, as on the disk."""
         found = [self._message(tx, number) for number in numbers]
         tx.mail.add_to_search_index([(words, words.body or "") for _, words in found])
         for mailbox, words in sorted(found, key=lambda one: (one[0], one[1].seq)):
@@ -111,7 +111,7 @@ class Mailbag:
 
 
 async def large_store() -> list[Figure]:
-    """The same calls in both stores, alternated, at p50."""
+    """Compare the same calls in both stores, alternating, at p50."""
     async with open_server() as few, open_server() as many:
         bags = {SMALL: Mailbag(*few), LARGE: Mailbag(*many)}
         for size, bag in bags.items():
@@ -126,7 +126,7 @@ async def large_store() -> list[Figure]:
 
 
 async def broadcast() -> Figure:
-    """One message for a thousand workers, against one for one of them."""
+    """Compare a message to a thousand workers with a message to a single worker."""
     many, one = [], []
     async with open_server() as (server, project):
         mailboxes = await register(server, project, _SESSIONS)
@@ -144,7 +144,7 @@ async def broadcast() -> Figure:
 
 
 async def register(server: Server, project: str, count: int) -> list[str]:
-    """So many live sessions, with a lease that outlasts the run; their ids."""
+    """Register live sessions with a lease that is longer than the run, and return their ids."""
     made: list[str] = []
     for start in range(0, count, 64):
         requests = [

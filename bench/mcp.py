@@ -1,4 +1,4 @@
-"""Tool calls over MCP against the same calls over REST: 16 clients, each a session of its own."""
+"""Tool calls over MCP compared with the same calls over REST, with 16 clients that are sessions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BAR = 0.4
 
 
 def figures() -> list[Figure]:
-    """A read and a write, in the protocol with a handshake and in the one without."""
+    """Measure a read and a write, in the protocol with a handshake and in the protocol without a handshake."""
     with running_server() as server:
         tokens = [_register(server, number) for number in range(_CLIENTS)]
         task = post(server, "/api/tasks", {"title": "A task", "project": server["project"]})
@@ -55,7 +55,7 @@ def _register(server: dict[str, Any], number: int) -> str:
 
 
 def _hello(server: dict[str, Any], token: str) -> str:
-    """The id of a session of the protocol, established."""
+    """Open a session of the MCP protocol, and return its id."""
     params = {"protocolVersion": _HANDSHAKE, "capabilities": {}, "clientInfo": {"name": "bench", "version": "0"}}
     connection = http.client.HTTPConnection("127.0.0.1", server["port"])
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json", "Accept": _ACCEPT}

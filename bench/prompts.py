@@ -1,4 +1,4 @@
-"""What a session is told, made from values: the manifest and both prompts."""
+"""The composition of the manifest and of both prompts of a session."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from maestro.testing.manifests import make_large_manifest
 TASKS = 50
 MEMBERS = 20
 BATCHES = 20
-ROUNDS = 25  # in a batch
-# About what people write; some of it has to be escaped.
+ROUNDS = 25  # rounds in a batch
+# A typical text of a person; parts of the text must be escaped.
 DESCRIPTION = "Headers of the new version have a length in front: `if size < 4 && !old { … }`.\n" * 20
 
 
 def composing() -> Figure:
-    """A coordinator's manifest, encoded as it is kept, and its two prompts.
+    """Compose a coordinator's encoded manifest and its two prompts.
 
-    It waits for nothing, so what it takes is its CPU time: the middle of a batch of rounds, and of the batches the
-    one that others disturbed least.
+    The work waits for nothing, so the measure is CPU time: the median of a batch of rounds, and of all batches the
+    smallest, which other processes disturbed least.
     """
     middles = [_batch() for _ in range(BATCHES)]
     note = f"of all batches {statistics.median(middles):.2f} ms"

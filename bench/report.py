@@ -1,4 +1,4 @@
-"""A measured figure, its bar, and how it is printed."""
+"""A measured figure, its bar, and its printed line."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Figure:
-    """One ratio against its bar."""
+    """A measured value, usually a ratio, with its bar."""
 
     what: str
     value: float

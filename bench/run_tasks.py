@@ -1,4 +1,4 @@
-"""Whole runs of small programs: what dispatch costs, and how much of a bare process pool's throughput is left."""
+"""Runs of small programs: the cost of a dispatch, and the throughput compared with a bare process pool."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ SLEEPS = 60
 KILLS = 20
 _SECONDS_MAX = 600
 
-Graph = list[list[int]]  # for each task, the earlier ones that it waits for
+Graph = list[list[int]]  # for each task, the earlier tasks that it waits for
 
 
 def graph(size: int, *, seed: int) -> Graph:
-    """Each task waits for up to two earlier ones."""
+    """Return a graph in which each task waits for up to two earlier tasks."""
     chance = random.Random(seed)
     return [chance.sample(range(number), k=min(number, chance.randrange(3))) for number in range(size)]
 
 
 def no_ops() -> Figure:
-    """500 tasks that do nothing: all that is left is what each costs to dispatch, per worker slot."""
+    """Run 500 tasks that do nothing, and return the cost of a dispatch per worker slot."""
     shape = graph(NO_OPS, seed=4)
     with yard() as here:
         took, order = _run(here, shape, seconds=0)
@@ -41,7 +41,7 @@ def no_ops() -> Figure:
 
 
 def sleeps() -> Figure:
-    """60 tasks of one second against a bare pool over the same graph."""
+    """Compare 60 tasks of a second with a bare pool for the same graph."""
     shape = graph(SLEEPS, seed=5)
     bare = _pool(shape, seconds=1)
     with yard() as here:
@@ -52,9 +52,9 @@ def sleeps() -> Figure:
 
 
 def killed() -> list[Figure]:
-    """Both again, with the server killed twenty times: what is wrong afterwards."""
+    """Repeat both runs with twenty kills of the server, and return the number of errors."""
     figures = []
-    for size, seconds, pause in ((NO_OPS, 0.0, 0.6), (SLEEPS, 1.0, 0.2)):  # so that all kills fall within the run
+    for size, seconds, pause in ((NO_OPS, 0.0, 0.6), (SLEEPS, 1.0, 0.2)):  # the pause keeps all kills within the run
         shape = graph(size, seed=6)
         with yard() as here:
             took, order = _run(here, shape, seconds=seconds, kills=KILLS, pause=pause)
@@ -68,7 +68,7 @@ def killed() -> list[Figure]:
 def _run(
     here: Yard, shape: Graph, *, seconds: float, kills: int = 0, pause: float = 0.0
 ) -> tuple[float, list[tuple[str, int]]]:
-    """How long a run took, and when each task began and ended."""
+    """Return the time of a run, and the order in which the tasks started and ended."""
     parent = _task(here, "All of it")
     made: list[str] = []
     for number, needs in enumerate(shape):
@@ -103,12 +103,12 @@ def _task(here: Yard, title: str, **fields: Any) -> str:
 
 
 def _ends(journal: Path) -> int:
-    """How many tasks have come to their end: to ask the server all the while would cost it time."""
+    """Return the number of ended tasks. The journal answers, because requests would cost the server time."""
     return journal.read_bytes().count(b"e ") if journal.exists() else 0
 
 
 def _status(here: Yard, run_id: str) -> str:
-    """A run's status, also while its server is killed."""
+    """Return the status of a run, also while the server is down."""
     try:
         return str(here.get(f"/api/runs/{run_id}")["status"])
     except OSError:
@@ -116,7 +116,7 @@ def _status(here: Yard, run_id: str) -> str:
 
 
 def _killer(here: Yard, times: int, pause: float) -> threading.Thread:
-    """Kills the server again and again while it works."""
+    """Start a thread that kills the server repeatedly during the run."""
 
     def kill() -> None:
         for _ in range(times):
@@ -130,7 +130,7 @@ def _killer(here: Yard, times: int, pause: float) -> threading.Thread:
 
 
 def _pool(shape: Graph, *, seconds: float) -> float:
-    """The same graph in a bare pool of processes: each task is a program, started when what it waits for has ended."""
+    """Return the time of the same graph in a bare pool: each task is a program that starts after its dependencies."""
     words = ["sh", "-c", f"sleep {seconds}" if seconds else ":"]
     left = {number: set(needs) for number, needs in enumerate(shape)}
     running: dict[Future[Any], int] = {}
@@ -152,7 +152,7 @@ def _check(order: list[tuple[str, int]], shape: Graph) -> None:
 
 
 def _wrong(order: list[tuple[str, int]], shape: Graph) -> list[str]:
-    """Tasks that began before what they wait for had ended, or more than once, or never."""
+    """Return the tasks that started before their dependencies had ended, more than once, or never."""
     ended: set[int] = set()
     begun: list[int] = []
     wrong = []

@@ -1,4 +1,4 @@
-"""Sessions as processes: how soon one runs, how soon its crash is known, what many cost, what they leave behind."""
+"""Sessions as processes: the time to a start and to a known crash, the cost of many sessions, and their remains."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ IDLE_SESSIONS = 100
 IDLE_SECONDS = 30
 STOPPED = 200
 AT_ONCE = 20
-# What agents do that makes them hard to stop.
+# Behaviours that make programs hard to stop.
 _HARD = {
     "well-behaved": "sleep 600",
     "ignores SIGTERM": "trap '' TERM; while :; do sleep 0.2; done",
@@ -31,7 +31,7 @@ _HARD = {
 
 
 def starting() -> Figure:
-    """From the request to the agent's first act, against the same program from a bare subprocess."""
+    """Compare the time from the request to the program's first action with the same program as a bare subprocess."""
     bare, ours = [], []
     with yard() as here:
         mark = here.repo / "mark"
@@ -40,7 +40,7 @@ def starting() -> Figure:
         for _ in range(SPAWNS):
             bare.append(_until_marked(mark, lambda: subprocess.Popen(words).wait))
             ours.append(_until_marked(mark, lambda: here.spawn(*words) and None))
-            time.sleep(0.1)  # its runner goes home
+            time.sleep(0.1)  # the runner ends
     p50_bare, p50_ours = statistics.median(bare) * 1e3, statistics.median(ours) * 1e3
     note = f"p50 {p50_ours:.0f} ms, bare {p50_bare:.1f} ms; allowed {3 * p50_bare + 100:.0f} ms"
     what = "request to running agent process, as a share of three bare starts and 100 ms"
@@ -48,7 +48,7 @@ def starting() -> Figure:
 
 
 def crashing() -> Figure:
-    """From an agent's death to the line in the log."""
+    """Return the time from the end of a killed program to the event in the log."""
     with yard() as here:
         took = [_crash(here) * 1e3 for _ in range(CRASHES)]
     what = "an agent's crash to session.status_changed, the slowest"
@@ -68,7 +68,7 @@ def _crash(here: Yard) -> float:
 
 
 def idling() -> list[Figure]:
-    """A hundred sessions whose agents sleep: the server's and all runners' CPU time, and the largest runner."""
+    """Return the CPU time of server and runners for a hundred sleeping sessions, and the largest runner's size."""
     with yard() as here:
         sessions = [here.spawn("sleep", "600") for _ in range(IDLE_SESSIONS)]
         runners = [wait_until(lambda one=one: _runner(here, one["id"]), what="a runner") for one in sessions]
@@ -86,7 +86,7 @@ def idling() -> list[Figure]:
 
 
 def stopping() -> Figure:
-    """Spawned and stopped, a few at a time, also agents that resist; then whatever is still there is counted."""
+    """Spawn and stop sessions in groups, also programs that resist, and count everything that is left."""
     kinds = list(_HARD.values())
     with yard() as here:
         before = _descriptors(here)
@@ -101,7 +101,7 @@ def stopping() -> Figure:
             for stop in stops:
                 stop.communicate(timeout=60)
         seconds = time.perf_counter() - began
-        time.sleep(2)  # runners go home
+        time.sleep(2)  # the runners end
         left = [f"process {pid}" for pid in _processes(here)]
         left += [str(path) for path in (here.live.home / "sessions").glob("*/*.sock")]
         left += [f"lock {path}" for path in (here.live.home / "sessions").glob("*/runner.lock") if _is_locked(path)]
@@ -115,7 +115,7 @@ def stopping() -> Figure:
 
 
 def _until_marked(mark: Path, start: Callable[[], Callable[[], object] | None]) -> float:
-    """Seconds until a program has written into a pipe."""
+    """Return the seconds until a program has written into a pipe."""
     began = time.perf_counter()
     end = start()
     with mark.open() as pipe:
@@ -143,7 +143,7 @@ def _descriptors(here: Yard) -> int:
 
 
 def _processes(here: Yard) -> list[int]:
-    """Everything that a session of this server started: it has the server's socket in its environment."""
+    """Return all processes of the server's sessions: they have the server's socket in their environment."""
     mark = f"MAESTRO_SOCKET={here.live.home}".encode()
     found = []
     for path in Path("/proc").glob("[0-9]*/environ"):

@@ -27,7 +27,7 @@ _keys = itertools.count()
 
 @asynccontextmanager
 async def open_server() -> AsyncIterator[tuple[Server, str]]:
-    """A server on the same disk as the repository."""
+    """Yield a server on the same disk as the repository, with the id of a project."""
     with tempfile.TemporaryDirectory(dir=Path.cwd(), prefix=".bench-") as folder:
         server = Server(Path(folder))
         init = projects.InitProject(path=folder, name="bench")
@@ -39,7 +39,7 @@ async def open_server() -> AsyncIterator[tuple[Server, str]]:
 
 
 async def grouped_commits() -> Figure:
-    """64 callers that each wait for their own durable write, against one row a commit with the plain driver."""
+    """Compare 64 callers that wait for their durable writes with commits of single rows by the plain driver."""
     grouped, single = [], []
     async with open_server() as (server, _):
         with contextlib.closing(sqlite3.connect(server.home / "single.db", isolation_level=None)) as plain:
@@ -64,7 +64,7 @@ def _rate_of_single(plain: sqlite3.Connection, count: int) -> float:
 
 
 async def _rate_of_grouped(server: Server, *, callers: int, each: int) -> float:
-    """The smallest durable write of ours: one more key of a project."""
+    """Return the rate of the smallest durable write of Maestro: a further key of a project."""
     project = (await server.store.read(lambda tx: tx.projects.by_name("bench"))).id  # type: ignore[union-attr]
 
     async def one() -> None:
@@ -81,13 +81,13 @@ Shape = Callable[[int], list[tuple[int, int]]]
 
 
 def random_graph(size: int) -> list[tuple[int, int]]:
-    """Each task waits on two earlier ones."""
+    """Return a graph in which each task waits for two earlier tasks."""
     chance = random.Random(size)
     return [(task, chance.randrange(task)) for task in range(1, size) for _ in range(2)]
 
 
 def layered_graph(size: int) -> list[tuple[int, int]]:
-    """Layers of fifty; each task waits on three of the layer before."""
+    """Return a graph with layers of fifty tasks. Each task waits for three tasks of the layer before."""
     chance = random.Random(size)
     return [(task, (task // 50 - 1) * 50 + chance.randrange(50)) for task in range(50, size) for _ in range(3)]
 
@@ -97,7 +97,7 @@ def chain(size: int) -> list[tuple[int, int]]:
 
 
 async def fill(server: Server, project: str, edges: list[tuple[int, int]], size: int) -> list[str]:
-    """Make the tasks with their dependencies, in order, as people would."""
+    """Create the tasks with their dependencies in order, and return their ids."""
     waits_on: dict[int, list[str]] = {}
     for task, on in edges:
         waits_on.setdefault(task, []).append(f"#{on + 1}")
@@ -115,11 +115,11 @@ async def fill(server: Server, project: str, edges: list[tuple[int, int]], size:
 
 
 async def ready_list() -> Figure:
-    """`task ready` in a large graph against a small one, with as many ready tasks in both."""
+    """Compare `task ready` in a large graph with a small graph that has the same number of ready tasks."""
     times: dict[int, float] = {}
     for size in (1_000, 100_000):
         async with open_server() as (server, project):
-            # A hundred ready tasks; everything else waits on one of them.
+            # A hundred tasks are ready. Every other task waits for one of them.
             edges = [(task, task % 100) for task in range(100, size)]
             await fill(server, project, edges, size)
             request = ReadyTasks(project=project, limit=100)
@@ -133,7 +133,7 @@ async def ready_list() -> Figure:
 
 
 async def cycle_checks(shapes: dict[str, tuple[Shape, float]]) -> list[Figure]:
-    """Adding an edge, checked for cycles, in a large graph against a small one."""
+    """Compare the addition of an edge, with its check for cycles, in a large and a small graph."""
     figures = []
     for name, (shape, bar) in shapes.items():
         times = {}
@@ -150,7 +150,7 @@ async def cycle_checks(shapes: dict[str, tuple[Shape, float]]) -> list[Figure]:
 
 
 async def _random_edges(server: Server, made: list[str]) -> float:
-    """Edges between random tasks, either way round; mean time. About half of them must be searched for."""
+    """Add edges between random tasks in both directions, and return the mean time. About half need a search."""
     chance = random.Random(7)
     taken = []
     for _ in range(300):
@@ -163,7 +163,7 @@ async def _random_edges(server: Server, made: list[str]) -> float:
 
 
 async def _chain_edge(server: Server, made: list[str]) -> float:
-    """The edge that would close the whole chain: found, refused, and told in twenty names."""
+    """Add the edge that would close the chain: the server refuses it and names at most twenty tasks of the cycle."""
     taken = []
     for _ in range(5):
         began = time.perf_counter()

@@ -1,4 +1,4 @@
-"""A live server with a checkout, spoken to over HTTP: where programs are spawned to be measured."""
+"""A live server with a checkout, used over HTTP, on which benchmarks spawn programs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from maestro.testing.workshop import Workshop
 
 
 class Yard:
-    """One project on one server; over HTTP."""
+    """A project on a server, over HTTP."""
 
     def __init__(self, live: LiveServer, repo: Path) -> None:
         self.live = live
@@ -41,7 +41,7 @@ class Yard:
         return self.live.process.pid
 
     def note(self, session_id: str) -> dict[str, Any]:
-        """Who a runner and its agent are, once it has written that down."""
+        """Return the identity file of a session's runner, which names the processes of runner and program."""
         found: dict[str, Any] = json.loads((self.shop.runner_folder(session_id) / "runner.json").read_bytes())
         return found
 
@@ -58,7 +58,7 @@ class Yard:
 
 @contextmanager
 def yard() -> Iterator[Yard]:
-    """A server of its own; whatever it leaves is ended."""
+    """Yield a project on its own server. End all programs that are left."""
     with tempfile.TemporaryDirectory(prefix="maestro-yard-", ignore_cleanup_errors=True) as folder:
         repo, home = Path(folder) / "vc", Path(folder) / "data"
         repo.mkdir()

@@ -1,4 +1,4 @@
-"""What every test can ask for."""
+"""Fixtures and settings of all tests."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ LONG_RUN_SECONDS_MAX = 6 * 3600
 
 
 def pytest_configure() -> None:
-    """Let SIGINT interrupt again: a shell starts background jobs with SIGINT ignored, and their children inherit this."""
+    """Let SIGINT interrupt again: a shell starts background jobs with SIGINT ignored, and processes inherit this."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give round tests the time that many rounds need: their own limits fit the few rounds of `make test-slow`."""
+    """Raise the time limits of round tests in a long run: the limits in the tests fit `make test-slow`."""
     for item in items:
         if rounds.is_long_run() and item.get_closest_marker("rounds"):
             item.add_marker(pytest.mark.timeout(LONG_RUN_SECONDS_MAX), append=False)
@@ -35,7 +35,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(autouse=True)
 def own_world(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test sees the machine's own Maestro, git settings or home."""
+    """Hide the Maestro, the git settings and the home of the machine from each test."""
     for name in ("MAESTRO_TOKEN", "MAESTRO_SESSION_ID", "MAESTRO_SOCKET", "MAESTRO_SERVER_URL", "MAESTRO_HOME"):
         monkeypatch.delenv(name, raising=False)
     home = tmp_path_factory.mktemp("home")
@@ -54,7 +54,7 @@ def clock() -> FakeClock:
 
 @pytest.fixture
 async def server(tmp_path: Path, clock: FakeClock) -> AsyncIterator[Server]:
-    """A whole server in this process, without listeners, on a clock that is told."""
+    """Yield a complete server in this process, without listeners, with a clock that the test sets."""
     home = tmp_path / "data"
     home.mkdir(mode=0o700)
     server = Server(home, clock=clock)
@@ -64,13 +64,13 @@ async def server(tmp_path: Path, clock: FakeClock) -> AsyncIterator[Server]:
 
 @pytest.fixture
 def dana() -> Caller:
-    """The person."""
+    """Return the person as a caller."""
     return person_caller("dana")
 
 
 @pytest.fixture
 def make_repo(tmp_path: Path) -> Callable[..., Path]:
-    """Makes a git repository with a remote."""
+    """Return a function that makes a git repository with a remote."""
 
     def make(
         name: str = "vc", *, folder: str = "src/dave", remote: str | None = "git@github.com:acme/{name}.git"
@@ -88,7 +88,7 @@ def make_repo(tmp_path: Path) -> Callable[..., Path]:
 
 @pytest.fixture
 async def vc(server: Server, dana: Caller, make_repo: Callable[..., Path]) -> str:
-    """The id of a registered project `vc`."""
+    """Register the project `vc` and return its id."""
     path = str(make_repo("vc"))
     place = await server.call(project_ops.LOCATE, project_ops.LocateProject(path=path), caller=dana)
     assert isinstance(place, project_ops.ProjectLocation)
@@ -97,7 +97,7 @@ async def vc(server: Server, dana: Caller, make_repo: Callable[..., Path]) -> st
 
 @pytest.fixture
 def join(server: Server, dana: Caller, vc: str) -> Callable[..., object]:
-    """Registers a session and gives its caller."""
+    """Return a function that registers a session and returns the session's caller."""
 
     async def register(name: str, *, mode: str = "execute", project: str = "") -> Caller:
         request = session_ops.RegisterSession(project=project or vc, name=name, mode=session_ops.SessionMode(mode))
@@ -109,6 +109,6 @@ def join(server: Server, dana: Caller, vc: str) -> Callable[..., object]:
 
 @pytest.fixture
 def live(tmp_path: Path) -> Iterator[LiveServer]:
-    """A server process of its own."""
+    """Yield a server in a process of its own."""
     with LiveServer(tmp_path / "live") as running:
         yield running

@@ -1,1 +1,1 @@
-"""Two trees measured against each other: `make bench BASE=COMMIT`."""
+"""The comparison of two trees: `make bench BASE=COMMIT`."""

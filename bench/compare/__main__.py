@@ -41,7 +41,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def _paired(base: Measured, new: Measured, wanted: str) -> list[str]:
-    """Return the cases that both trees define in the same version; say which cases are left out."""
+    """Return the cases that both trees define in the same version. Print the cases that are left out."""
     paired = []
     for name, case in new.cases.items():
         if wanted not in (case["group"], "") and wanted not in name:
@@ -56,12 +56,12 @@ def _paired(base: Measured, new: Measured, wanted: str) -> list[str]:
 def _compare(name: str, base: Measured, new: Measured, *, rounds: int) -> Ratio:
     times: dict[str, list[list[float]]] = {"base": [], "new": []}
     for tree in (base, new):
-        tree.measure(name)  # sets the case up; the first round is not counted
+        tree.measure(name)  # sets up the case; this round is not counted
     sides = [("base", base), ("new", new)]
     for number in range(rounds):
         for side, tree in sides:
             times[side].append(tree.measure(name))
-        sides.reverse()  # the second one of a round may have to wait while the system writes what the first one left
+        sides.reverse()  # the second tree of a round may wait while the system writes data of the first tree
         raw = {side: [round(second, 7) for second in found[-1]] for side, found in times.items()}
         print(json.dumps({"case": name, "round": number, **raw}), flush=True)
     return compare_rounds(times["base"], times["new"])

@@ -1,4 +1,4 @@
-"""Ratios of paired rounds: the median, its 95 % interval, and the bar."""
+"""Ratios of paired rounds: the median, the 95 % interval of the median, and the bar."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _RESAMPLES = 4_000
 
 @dataclass(frozen=True)
 class Ratio:
-    """Base time divided by new time: above 1 the new tree is quicker."""
+    """The ratio of base time to new time: above 1 the new tree is faster."""
 
     median: float
     low: float
@@ -25,7 +25,7 @@ class Ratio:
 
 
 def compare_rounds(base: list[list[float]], new: list[list[float]]) -> Ratio:
-    """Compare the median times of paired rounds; the interval is a bootstrap over the pairs."""
+    """Compare the median times of paired rounds. The interval is a bootstrap over the pairs."""
     ratios = [statistics.median(old) / statistics.median(now) for old, now in zip(base, new, strict=True)]
     chance = random.Random(len(ratios))
     medians = sorted(statistics.median(chance.choices(ratios, k=len(ratios))) for _ in range(_RESAMPLES))

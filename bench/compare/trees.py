@@ -1,4 +1,4 @@
-"""The two trees: this one, and a commit in a temporary worktree with an environment of its own."""
+"""The two trees: this tree, and a commit in a temporary worktree with its own environment."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 
 @contextmanager
 def checked_out(commit: str) -> Iterator[Path]:
-    """Check the commit out beside this tree's temporary files and build its environment by its own Makefile."""
+    """Check out the commit into a temporary worktree, and build its environment with its own Makefile."""
     with tempfile.TemporaryDirectory(prefix="maestro-bench-") as folder:
         tree = Path(folder) / "base"
         subprocess.run(["git", "worktree", "add", "--quiet", "--detach", str(tree), commit], check=True)
@@ -26,7 +26,7 @@ def checked_out(commit: str) -> Iterator[Path]:
 
 
 class Measured:
-    """One tree and the process that measures its cases; a tree without `bench/raw` is measured by ours."""
+    """A tree and the process that measures its cases. For a tree without `bench/raw`, our `bench/raw` measures."""
 
     def __init__(self, tree: Path, *, ours: Path) -> None:
         own = tree / "bench" / "raw"
@@ -41,7 +41,7 @@ class Measured:
         self.cases: dict[str, dict[str, Any]] = self._answer()
 
     def measure(self, case: str) -> list[float]:
-        """Return the seconds of one round of a case."""
+        """Return the seconds of a round of a case."""
         assert self._process.stdin
         self._process.stdin.write(f"{case}\n")
         self._process.stdin.flush()
@@ -66,6 +66,6 @@ class Measured:
 
 
 def _clean() -> dict[str, str]:
-    """Return the environment without this make's variables and without another Maestro."""
+    """Return the environment without variables of make, of Python and of another Maestro."""
     unwanted = ("MAESTRO_", "PYTHON", "MAKE", "MFLAGS", "VIRTUAL_ENV")
     return {name: value for name, value in os.environ.items() if not name.startswith(unwanted)}

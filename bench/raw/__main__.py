@@ -1,8 +1,9 @@
-"""Measures the cases of one tree on request: `TREE/.venv/bin/python bench/raw`, run in TREE.
+"""Measure the cases of a tree on request: `TREE/.venv/bin/python bench/raw`, run in TREE.
 
-Prints one line of JSON with the names and versions of its cases. Then reads the name of a case on each line of its
-input and answers with one line of JSON: the seconds of one round. A case is set up at its first round and stays up.
-A tree without this folder is measured by the folder of another tree, with its own interpreter and its own packages.
+The program prints a line of JSON with the names and versions of its cases. Afterwards it reads a name of a case from
+each line of its input, and answers with a line of JSON: the seconds of a round. The first round of a case sets up
+the case, which stays open. The folder of another tree measures a tree without this folder, with that tree's
+interpreter and packages.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def main() -> None:
         for line in sys.stdin:
             name = line.strip()
             if name not in opened:
-                stack.close()  # one server at a time: an idle one beside it would be measured too
+                stack.close()  # only one server runs, because an idle server would change the measurement
                 opened = {name: stack.enter_context(CASES[name].opened())}
             print(json.dumps(opened[name]()), flush=True)
 

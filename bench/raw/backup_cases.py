@@ -1,4 +1,4 @@
-"""A backup of a store with a thousand messages to twenty sessions each, without the time of its verification."""
+"""The backup of a store with a thousand messages to twenty sessions each, without the time of the verification."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _backup() -> Iterator[Measure]:
 
 
 def _time_backup(place: Place) -> float:
-    """Return the seconds of one backup; a tree that verifies its backups says how long that took."""
+    """Return the seconds of a backup without its verification, whose time the answer contains."""
     target = Path(place.directory) / "backup.tar"
     target.unlink(missing_ok=True)
     began = time.perf_counter()

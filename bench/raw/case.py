@@ -1,4 +1,4 @@
-"""One case: what is measured, for which group of bars, and in which version of its definition."""
+"""A case of the comparison: a measurement, its group of bars, and the version of its definition."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ Measure = Callable[[], list[float]]
 
 @dataclass(frozen=True)
 class Case:
-    """A measurement that two trees can be compared by.
+    """A measurement for the comparison of two trees.
 
-    `opened` sets the case up once for a whole run and gives the function that measures one round: a list of seconds.
-    `version` changes whenever the case measures something else; trees with different versions are not compared.
+    `opened` sets up the case once for a complete run, and yields the function that measures a round: seconds.
+    `version` changes when the case measures something else. Trees with different versions are not compared.
     """
 
     name: str

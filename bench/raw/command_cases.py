@@ -1,4 +1,4 @@
-"""The start of the command: `maestro task list` with twenty tasks, native and Python client."""
+"""The start of the command: `maestro task list` with twenty tasks, with the native and the Python client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A hook with nothing to say: over HTTP, by the Python command and by the native command."""
+"""A hook without mail: over HTTP, with the Python client and with the native client."""
 
 from __future__ import annotations
 

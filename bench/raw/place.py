@@ -1,4 +1,4 @@
-"""A real server of this tree with its limits switched off, its installed commands, and HTTP to it."""
+"""A server of this tree without limits, its installed commands, and HTTP requests to it."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from maestro.testing.live import LiveServer
 
 PROGRAMS = Path(sys.executable).parent
 LOAD = Path(__file__).resolve().parent.parent / "load.py"
-# A tree of another age has other limits: every rate and quota that this tree can set is set to "without limit".
+# The limits differ between trees. Every rate and quota that this tree can set is switched off.
 LIMITS = tuple(name for name in ServerSettings.__struct_fields__ if name.endswith(("_per_minute", "_per_day")))
 
 
 @dataclass(frozen=True)
 class Place:
-    """A project on a server of its own."""
+    """A project on its own server."""
 
     live: LiveServer
     directory: Path
     project: str
 
     def post(self, path: str, body: dict[str, Any]) -> Any:
-        """Return the answer to one POST of the person."""
+        """Send a POST request of the person, and return the answer."""
         return post(self.live.url, self.live.token, path, body)
 
     def register(self, name: str) -> dict[str, Any]:
@@ -42,7 +42,7 @@ class Place:
         return made
 
     def run(self, *words: str, token: str = "", stdin: str = "") -> bytes:
-        """Run one installed program to its end and return its output."""
+        """Run an installed program to its end, and return its output."""
         extra = {"MAESTRO_TOKEN": token} if token else {}
         done = subprocess.run(
             [str(PROGRAMS / words[0]), *words[1:]],
@@ -57,7 +57,7 @@ class Place:
 
 @contextmanager
 def opened_place() -> Iterator[Place]:
-    """Start a server on the disk of the tree and make one project."""
+    """Start a server on the disk of the tree, create a project, and yield the place."""
     with tempfile.TemporaryDirectory(dir=Path.cwd(), prefix=".bench-") as folder:
         home, directory = Path(folder) / "data", Path(folder) / "vc"
         home.mkdir(mode=0o700)
@@ -71,7 +71,7 @@ def opened_place() -> Iterator[Place]:
 
 
 def post(url: str, token: str, path: str, body: dict[str, Any]) -> Any:
-    """Return the answer to one POST."""
+    """Send a POST request, and return the answer."""
     connection = http.client.HTTPConnection(urlsplit(url).netloc)
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
     connection.request("POST", path, json.dumps(body), headers)
@@ -83,7 +83,7 @@ def post(url: str, token: str, path: str, body: dict[str, Any]) -> Any:
 
 
 def load_rate(place: Place, requests: list[str], *, connections: int, seconds: float) -> float:
-    """Return the answers per second to connections that repeat their requests, from a process of its own."""
+    """Return the answers per second to connections that repeat requests from a process of their own."""
     where = urlsplit(place.live.url)
     order = {
         "host": where.hostname,
@@ -101,7 +101,7 @@ def load_rate(place: Place, requests: list[str], *, connections: int, seconds: f
 
 
 def times_of(work: Callable[[], object], count: int) -> list[float]:
-    """Return how long each of `count` calls takes."""
+    """Return the seconds of each of `count` calls."""
     times = []
     for _ in range(count):
         began = time.perf_counter()

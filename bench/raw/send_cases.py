@@ -1,4 +1,4 @@
-"""Durable sends of mail: over HTTP with one, eight and sixty-four connections, and by command."""
+"""Durable sends of mail: over HTTP with one, eight and sixty-four connections, and with the command."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LETTER = {"subject": "Grammar changed", "message": "Rebase before you go on."}
 
 @contextmanager
 def _over_http(connections: int) -> Iterator[Measure]:
-    """Each connection is a session that sends to the next session. One figure a round: seconds per send."""
+    """Let each connection be a session that sends to the next session. A round has one value: seconds per send."""
     with opened_place() as place:
         sessions = [place.register(f"worker-{number}") for number in range(max(2, connections))]
         pairs = zip(sessions, sessions[1:] + sessions[:1], strict=True)

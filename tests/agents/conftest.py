@@ -1,4 +1,4 @@
-"""The real programs, a scripted model, and a server with one project."""
+"""Fixtures: the real programs, a scripted model, and a server with a project."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PROGRAMS: dict[str, Program] = {
 def model() -> Iterator[ScriptedModel]:
     with ScriptedModel() as running:
         yield running
-    assert running.unknown == [], "a program asked for what the scripted model does not know"
+    assert running.unknown == [], "a program sent a request that the scripted model does not know"
 
 
 @pytest.fixture(params=PROGRAMS)
@@ -42,7 +42,7 @@ def program(request: pytest.FixtureRequest) -> Program:
 
 @pytest.fixture(params=WAYS, ids="-".join)
 def way(request: pytest.FixtureRequest) -> Way:
-    """Which program, and how it is driven. A file whose tests are about some of them has its own."""
+    """Return the tool and its driver. A file with tests for only some tools has its own fixture."""
     found: Way = request.param
     return found
 
@@ -58,7 +58,7 @@ def on(way: Way, tmp_path: Path, model: ScriptedModel) -> Iterator[Stage]:
 
 @pytest.fixture
 def room(tmp_path: Path) -> Iterator[Room]:
-    """A program's home and where it works. Codex in a terminal starts a daemon that would outlive the test."""
+    """Yield the folders of a program. Afterwards kill the daemon that codex starts in a terminal."""
     home, work = tmp_path / "agent", tmp_path / "vc"
     home.mkdir()
     work.mkdir()
@@ -68,7 +68,7 @@ def room(tmp_path: Path) -> Iterator[Room]:
 
 @pytest.fixture
 def api(live: LiveServer, room: Room) -> Iterator[httpx.Client]:
-    """The person's own, with a project where the program works."""
+    """Yield an HTTP client of the person, with a project in the program's working folder."""
     headers = {"Authorization": f"Bearer {live.token}"}
     with httpx.Client(base_url=live.url, headers=headers, timeout=60) as made:
         assert made.post("/api/projects", json={"path": str(room.work), "name": "vc"}).status_code == 200

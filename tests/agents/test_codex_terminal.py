@@ -1,6 +1,6 @@
-"""Codex in a terminal: the runner speaks with its app-server, and a person's own codex joins the same conversation.
+"""Tests of codex in a terminal: the runner speaks with the app-server, and a terminal client joins the conversation.
 
-What it has in common with the others is in `test_driven.py`; here is what comes of there being two of them.
+`test_driven.py` tests the behaviours that all tools share. This module tests the effects of two programs.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ pytestmark = [pytest.mark.agents, pytest.mark.timeout(240)]
 
 DONE = Call("report", {"kind": "complete", "text": "All of it is done."}, server="maestro")
 DETACH = b"\x1d"
-NOTED = "\n[tui]\nscreen_reader_detection_done = true\n"  # by codex itself, at its first start in any terminal
+NOTED = "\n[tui]\nscreen_reader_detection_done = true\n"  # codex writes this at its first start in any terminal
 DIALOG = "Would you like to run"
-_KEYS_SECONDS = 0.6  # between a person's words and the next key: what comes faster is taken for pasted
+_KEYS_SECONDS = 0.6  # the pause between text and the next key: codex takes faster keys for a paste
 _DIALOG_SECONDS = 1.5
 
 
@@ -35,7 +35,7 @@ def way() -> Way:
 
 
 class Person:
-    """Someone who sits at the session's terminal."""
+    """A person who sits at the terminal of the session."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -52,7 +52,7 @@ class Person:
         self.types("\r")
 
     def answers(self, key: str) -> None:
-        """A dialog takes no keys in its first moment: they may have been meant for what was there before."""
+        """Press a key after a pause: a new dialog takes no keys, because they could belong to the text before it."""
         self._console.read_output_for(_DIALOG_SECONDS)
         self.types(key)
 
@@ -104,11 +104,11 @@ def asking(command: str) -> Call:
 
 
 def told(on: Stage, text: str) -> list[int]:
-    """Which of the model's requests brought something new that says this."""
+    """Return the numbers of the requests whose new part contains the text."""
     return [number for number, one in enumerate(on.seen()) if text in one.newest]
 
 
-def test_a_person_sees_it_and_takes_part_and_nothing_of_theirs_is_changed(on: Stage) -> None:
+def test_a_person_takes_part_in_the_conversation_and_keeps_the_settings_of_codex(on: Stage) -> None:
     settings = on.room.home / ".codex" / "config.toml"
     before = settings.read_text()
     worker = idle(on, Say("Wellanswered."), Say("Secondanswer."), permission="edit")
@@ -128,7 +128,7 @@ def test_a_person_sees_it_and_takes_part_and_nothing_of_theirs_is_changed(on: St
     assert settings.read_text().replace(NOTED, "") == before
 
 
-def test_mail_while_busy_is_in_the_next_request(on: Stage) -> None:
+def test_mail_to_a_busy_codex_is_in_the_next_request_of_the_model(on: Stage) -> None:
     sent: list[str] = []
 
     def mailed(seen: Seen) -> Answer:
@@ -142,7 +142,7 @@ def test_mail_while_busy_is_in_the_next_request(on: Stage) -> None:
     assert len(on.seen()) == 3
 
 
-def test_critical_mail_stops_the_next_tool_call(on: Stage) -> None:
+def test_critical_mail_stops_the_next_tool_call_of_codex(on: Stage) -> None:
     sent: list[str] = []
 
     def mailed(seen: Seen) -> Answer:
@@ -156,7 +156,7 @@ def test_critical_mail_stops_the_next_tool_call(on: Stage) -> None:
     assert not (on.room.work / "made.txt").exists()
 
 
-def test_a_permission_is_answered_from_outside_and_the_dialog_closes(on: Stage) -> None:
+def test_the_dialog_closes_when_the_person_answers_the_ask_outside_the_terminal(on: Stage) -> None:
     worker = idle(on, asking("touch allowed.txt"), Say("Manythanks."), permission="plan")
     with attached(on) as person:
         person.sees("Hello.")
@@ -172,7 +172,7 @@ def test_a_permission_is_answered_from_outside_and_the_dialog_closes(on: Stage) 
     assert on.asks() == []
 
 
-def test_a_permission_is_answered_in_the_terminal_and_the_request_is_withdrawn(on: Stage) -> None:
+def test_the_ask_is_withdrawn_when_the_person_answers_the_dialog_in_the_terminal(on: Stage) -> None:
     worker = idle(on, asking("touch allowed.txt"), Say("Manythanks."), permission="plan")
     with attached(on) as person:
         person.sees("Hello.")
@@ -188,7 +188,7 @@ def test_a_permission_is_answered_in_the_terminal_and_the_request_is_withdrawn(o
     assert (kept["id"], kept["status"]) == (ask["id"], "withdrawn")
 
 
-def test_prompts_and_mail_never_answer_a_dialog_and_none_is_lost(on: Stage) -> None:
+def test_prompts_and_mail_never_answer_a_dialog_and_are_all_read(on: Stage) -> None:
     tries = 5
 
     def step(seen: Seen) -> Answer:
@@ -216,7 +216,7 @@ def test_prompts_and_mail_never_answer_a_dialog_and_none_is_lost(on: Stage) -> N
     assert list(on.room.work.glob("no*.txt")) == []
 
 
-def test_half_typed_text_is_kept_through_prompts_wakes_and_dialogs(on: Stage) -> None:
+def test_half_typed_text_stays_through_prompts_mail_and_dialogs(on: Stage) -> None:
     steps = (Say("Oneanswer."), Say("Twoanswers."), asking("touch a.txt"), Say("Threeanswers."), Say("Mineatlast."))
     worker = idle(on, *steps, permission="plan")
     with attached(on) as person:
@@ -242,7 +242,7 @@ def test_half_typed_text_is_kept_through_prompts_wakes_and_dialogs(on: Stage) ->
     assert [len(told(on, text)) for text in ("A prompt.", "A letter.", "One that asks.")] == [1, 1, 1]
 
 
-def test_whoever_ends_it_in_the_terminal_ends_the_session(on: Stage) -> None:
+def test_a_person_who_quits_codex_in_the_terminal_ends_the_session(on: Stage) -> None:
     worker = idle(on)
     with attached(on) as person:
         person.sees("Hello.")
@@ -252,7 +252,7 @@ def test_whoever_ends_it_in_the_terminal_ends_the_session(on: Stage) -> None:
     assert on.processes(worker) == []
 
 
-def test_it_can_be_ended_in_the_terminal_in_the_middle_of_its_work(on: Stage) -> None:
+def test_a_person_can_quit_codex_in_the_terminal_during_a_turn(on: Stage) -> None:
     worker = spawn(on, busy(on, 60), Say("Done."))
     on.until(lambda: has_begun(on), "its command")
     with attached(on) as person:
@@ -264,7 +264,7 @@ def test_it_can_be_ended_in_the_terminal_in_the_middle_of_its_work(on: Stage) ->
     assert not (on.room.work / "ended").exists()
 
 
-def test_one_that_is_done_stays_for_as_long_as_a_person_is_there(on: Stage) -> None:
+def test_a_completed_session_stays_as_long_as_a_person_is_attached(on: Stage) -> None:
     worker = idle(on, DONE, Say("Reportedit."), Say("Stillthere."))
     with attached(on) as person:
         person.sees("Hello.")
@@ -279,7 +279,7 @@ def test_one_that_is_done_stays_for_as_long_as_a_person_is_there(on: Stage) -> N
     assert on.processes(worker) == []
 
 
-def test_a_terminal_that_breaks_is_opened_again(on: Stage) -> None:
+def test_a_terminal_client_that_is_killed_is_started_again(on: Stage) -> None:
     worker = idle(on, Say("Stillhere."))
     with attached(on) as person:
         person.sees("Hello.")
@@ -291,7 +291,7 @@ def test_a_terminal_that_breaks_is_opened_again(on: Stage) -> None:
 
 
 def _is(pid: int, *words: bytes) -> bool:
-    """Whether it is the program itself, not what node starts it with."""
+    """Return whether the process is the program itself, and not the node process that starts it."""
     try:
         told = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
     except OSError:
@@ -299,7 +299,7 @@ def _is(pid: int, *words: bytes) -> bool:
     return not told[0].endswith(b"node") and all(any(one.endswith(word) for one in told) for word in words)
 
 
-def test_stop_leaves_nothing_behind(on: Stage) -> None:
+def test_a_stopped_session_leaves_no_process_and_no_temporary_folder(on: Stage) -> None:
     worker = spawn(on, busy(on, 60), Say("Done."))
     on.until(lambda: has_begun(on), "its command")
     with attached(on) as person:
@@ -312,7 +312,7 @@ def test_stop_leaves_nothing_behind(on: Stage) -> None:
 
 
 @pytest.mark.parametrize("whom", ["the launcher", "the program"])
-def test_a_crash_is_noticed(on: Stage, whom: str) -> None:
+def test_a_session_whose_launcher_or_program_is_killed_fails_and_leaves_no_process(on: Stage, whom: str) -> None:
     worker = idle(on)
     with attached(on) as person:
         person.sees("Hello.")
@@ -323,19 +323,19 @@ def test_a_crash_is_noticed(on: Stage, whom: str) -> None:
     assert on.processes(worker) == []
 
 
-def test_one_that_was_stopped_goes_on_with_its_conversation(on: Stage) -> None:
+def test_a_resumed_session_continues_its_conversation(on: Stage) -> None:
     worker = idle(on, Say("Backagain."), Say("And on."))
     on.post(f"/api/sessions/{worker}/stop")
     on.post(f"/api/sessions/{worker}/resume")
     on.until(lambda: len(on.seen()) == 2, "the model's next request")
-    assert on.seen()[1].turn == 1, "its conversation is not the same"
+    assert on.seen()[1].turn == 1, "the conversation is not the same"
     on.until_status(worker, "idle")
     with attached(on) as person:
-        person.sees("Hello.")  # what it was before is there too
+        person.sees("Hello.")  # the text from before the stop is shown too
         person.sees("Backagain.")
 
 
-def test_a_folder_behind_a_link_and_too_deep_for_a_sockets_address_will_do(
+def test_codex_works_in_a_linked_folder_that_is_too_long_for_a_socket_address(
     tmp_path: Path, model: ScriptedModel
 ) -> None:
     (tmp_path / "real").mkdir()

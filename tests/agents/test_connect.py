@@ -1,4 +1,4 @@
-"""A person connects a program and starts it by hand: it is an agent, has its mail while it works, and can be let go."""
+"""Tests of a program that a person connects and starts by hand: it is an agent and gets mail while it works."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Step = Any
 
 
 class Person:
-    """Who connects the program, writes to it, and looks what became of it."""
+    """A person who connects the program, sends mail to it, and examines its session."""
 
     def __init__(
         self, live: LiveServer, room: Room, api: httpx.Client, program: ByHand, model: ScriptedModel
@@ -54,7 +54,7 @@ class Person:
         return {name: path.read_bytes() if path.exists() else None for name, path in paths.items()}
 
     def connected(self, *steps: Step) -> str:
-        """With settings of their own, and Maestro in them; the model's URL."""
+        """Write the person's settings and connect Maestro. Return the URL of the model."""
         url = self.model.script(self.program.name, *steps)
         self.program.settle(self.room, url)
         self.before = self.settings()
@@ -67,7 +67,7 @@ class Person:
         return done
 
     def writes(self, text: str, **fields: Any) -> None:
-        """To the agent; once, however often its model is asked."""
+        """Send a message to the agent, once, also if the model gets the same request again."""
         if text in self.sent:
             return
         letter = {"project": "vc", "to": [self.program.name], "subject": "News", "message": text} | fields
@@ -95,7 +95,7 @@ def person(
 
 
 def writing(person: Person, text: str, then: Step, **fields: Any) -> Callable[[Seen], Step]:
-    """A step of the model: before it answers, mail has come."""
+    """Return a step of the model: a message arrives, then the model answers."""
 
     def step(seen: Seen) -> Step:
         person.writes(text, **fields)
@@ -104,7 +104,7 @@ def writing(person: Person, text: str, then: Step, **fields: Any) -> Callable[[S
     return step
 
 
-def test_connected_started_by_hand_and_let_go_again(person: Person) -> None:
+def test_a_connected_program_gets_primer_and_mail_and_disconnect_restores_its_settings(person: Person) -> None:
     name, marker = person.program.name, person.room.work / "made.txt"
     looked: list[dict[str, Any]] = []
 
@@ -123,7 +123,7 @@ def test_connected_started_by_hand_and_let_go_again(person: Person) -> None:
     assert person.starts(url).output.rstrip()
     seen = person.model.seen(name)
     said = [one.newest for one in seen]
-    assert f"You are {name}" in "".join([seen[0].system, *said]), "the primer"
+    assert f"You are {name}" in "".join([seen[0].system, *said]), "no request contains the primer"
     assert "while it works" in said[2] and "while it works" not in said[1]
     assert "stop at once" in said[3] and not marker.exists()
     assert "before it stops" in said[5]
@@ -142,15 +142,15 @@ def test_connected_started_by_hand_and_let_go_again(person: Person) -> None:
     assert not any("maestro" in path.read_text() and '"maestro":' in path.read_text() for path in left)
 
 
-def test_its_tools_and_its_hooks_are_one_session(person: Person) -> None:
-    # Codex does not wait for its tools: what it is asked in its first second goes without.
+def test_mcp_tools_and_hooks_of_a_program_belong_to_the_same_session(person: Person) -> None:
+    # Codex does not wait for MCP servers: a request in the first second has no MCP tools.
     url = person.connected(Shell("sleep 3"), Call("whoami", server="maestro"), Say("All done."))
     person.starts(url)
     assert f"You are {person.program.name}" in person.model.seen(person.program.name)[2].newest
     assert len(person.sessions()) == 1
 
 
-def test_mail_that_is_there_when_a_tool_ends_is_in_the_next_request_every_time(person: Person) -> None:
+def test_mail_that_arrives_during_a_tool_call_is_always_in_the_next_request(person: Person) -> None:
     steps = [writing(person, f"letter {number} of many.", Shell(f"echo {number}")) for number in range(MANY)]
     url = person.connected(*steps, Say("All done."))
     person.starts(url, seconds=MANY_SECONDS_MAX)
@@ -161,7 +161,7 @@ def test_mail_that_is_there_when_a_tool_ends_is_in_the_next_request_every_time(p
     assert statuses == {"read"}
 
 
-def test_a_program_goes_on_whatever_became_of_maestro(person: Person) -> None:
+def test_a_connected_program_works_without_the_server_and_without_the_data_directory(person: Person) -> None:
     url = person.connected(Shell("echo one"), Shell("echo two"), Say("All done."))
     person.live.kill()
     person.live.home.rename(person.live.home.with_name("away"))

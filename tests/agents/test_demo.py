@@ -1,4 +1,4 @@
-"""`make demo-agents`, once, to its end: what git, the server and the models say of it, not what it prints."""
+"""Test of `make demo-agents` with the facts from git, the server and the models, not with its output."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from demo.story import Story
 pytestmark = pytest.mark.agents
 
 
-def test_three_programs_bring_their_work_together_and_leave_nothing() -> None:
+def test_the_three_programs_merge_their_work_and_leave_no_process_and_no_folder() -> None:
     if not installed.FOLDER.is_dir():
         pytest.skip("the programs are not installed: make test-agents")
     facts, left = play(Story())

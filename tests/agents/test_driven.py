@@ -1,4 +1,4 @@
-"""Each program, started by Maestro and driven in each of its ways: the same behaviours for all of them."""
+"""Tests of the behaviours that all tools share, for each tool and each driver."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ NOT_CONFIRMED = 202
 
 
 def done(on: Stage) -> Answer:
-    """It reports. In a terminal claude offers the tools of MCP servers a second after its start; codex's shell may
-    find no `maestro`."""
+    """Return the answer that reports the completion. In a terminal, claude offers MCP tools only a second after its
+    start, and the shell of codex may not find `maestro`."""
     return BY_COMMAND if on.is_in_terminal and on.tool == "claude" else BY_TOOL
 
 
 def busy(on: Stage, seconds: int = 4) -> Shell:
-    """A command that takes a while, and shows that it has begun. In a file, for gemini runs none with `$(…)`."""
+    """Return a command that takes some time and creates a file at its start. Gemini runs no command with `$(…)`."""
     (on.room.work / "busy.sh").write_text(
         f"touch begun\nfor i in $(seq {seconds * 10}); do sleep 0.1; done\ntouch ended\n"
     )
@@ -33,7 +33,7 @@ def busy(on: Stage, seconds: int = 4) -> Shell:
 
 
 def asking(on: Stage, command: str) -> Answer:
-    """A command that the program asks someone for."""
+    """Return a command for which the program asks for permission."""
     if on.tool == "codex":
         return Call(
             "exec_command",
@@ -47,14 +47,14 @@ def has_begun(on: Stage) -> bool:
 
 
 def idle(on: Stage, *steps: Step, **wanted: object) -> str:
-    """A session whose program has said hello and waits."""
+    """Start a session whose program has said hello and is idle, and return the session's id."""
     on.model.script(on.tool, Say("Hello."), *steps)
     worker = on.spawn(**{"permission": "full", **wanted})
     on.until_status(worker, "idle")
     return worker
 
 
-def test_it_works_on_its_task_reports_and_ends(on: Stage) -> None:
+def test_a_spawned_program_works_on_its_task_reports_and_ends(on: Stage) -> None:
     on.model.script(on.tool, Shell("echo written > made.txt"), done(on), Say("That was it."))
     task = on.task()
     worker = on.spawn(task=[task], permission="full", subject="Parser", message="Keep the grammar.")
@@ -69,7 +69,7 @@ def test_it_works_on_its_task_reports_and_ends(on: Stage) -> None:
     assert "That was it." in on.logs(worker)
 
 
-def test_a_prompt_while_idle_starts_a_turn_and_is_read(on: Stage) -> None:
+def test_a_prompt_to_an_idle_program_starts_a_turn_and_is_read(on: Stage) -> None:
     worker = idle(on, Say("I heard you."))
     sent = on.prompt(worker, "Are you there?", wait_for="read", timeout=30_000)
     assert sent.status_code == 200, sent.text + on.evidence()
@@ -80,7 +80,7 @@ def test_a_prompt_while_idle_starts_a_turn_and_is_read(on: Stage) -> None:
     on.until(lambda: "I heard you." in on.logs(worker), "its answer in the logs")
 
 
-def test_a_prompt_while_busy_joins_the_turn_or_waits_for_its_end(on: Stage) -> None:
+def test_a_prompt_to_a_busy_program_joins_the_turn_or_waits_for_its_end(on: Stage) -> None:
     on.model.script(on.tool, busy(on), Say("Done."), Say("Also done."))
     worker = on.spawn(permission="full")
     on.until(lambda: has_begun(on), "its command")
@@ -97,7 +97,7 @@ def test_a_prompt_while_busy_joins_the_turn_or_waits_for_its_end(on: Stage) -> N
     assert (on.room.work / "ended").exists()
 
 
-def test_a_permission_is_asked_for_and_given(on: Stage) -> None:
+def test_a_program_asks_for_permission_and_continues_when_the_person_allows(on: Stage) -> None:
     worker = idle(on, asking(on, "touch allowed.txt"), Say("Thank you."), Say("And that."), permission="plan")
     on.prompt(worker, "Touch it.")
     (ask,) = on.until(on.asks, "what it asks")
@@ -118,7 +118,7 @@ def test_a_permission_is_asked_for_and_given(on: Stage) -> None:
     assert not any("Hurry up." in one.newest for one in on.seen()[:requests])
 
 
-def test_a_permission_is_refused(on: Stage) -> None:
+def test_a_program_does_not_run_a_command_that_the_person_denies(on: Stage) -> None:
     worker = idle(on, asking(on, "touch refused.txt"), Say("A pity."), permission="plan")
     on.prompt(worker, "Touch it.")
     (ask,) = on.until(on.asks, "what it asks")
@@ -128,9 +128,9 @@ def test_a_permission_is_refused(on: Stage) -> None:
     assert not (on.room.work / "refused.txt").exists()
 
 
-def test_nothing_that_is_said_answers_an_open_dialog(on: Stage) -> None:
-    """Prompts and mail, with words that a dialog would take for an answer: none approves it, none is lost."""
-    tries = 34  # some two hundred over all programs and ways
+def test_prompts_and_mail_do_not_answer_an_open_dialog_and_are_all_read(on: Stage) -> None:
+    """Send prompts and mail with words that a dialog could take for an answer."""
+    tries = 34  # about two hundred over all tools and drivers
     worker = idle(on, asking(on, "touch approved.txt"), *[Say("I see.")] * 2 * tries, permission="plan")
     on.prompt(worker, "Touch it.")
     (ask,) = on.until(on.asks, "what it asks")
@@ -148,12 +148,12 @@ def test_nothing_that_is_said_answers_an_open_dialog(on: Stage) -> None:
     on.answer(ask["id"], "deny")
     on.until(lambda: all(on.receipt(one) == "read" for one in said), "all of it being read")
     assert not (on.room.work / "approved.txt").exists()
-    # By turns: codex asks its model anew when something more comes in while that speaks.
+    # The check counts turns: codex asks its model again if more input arrives during an answer.
     told = [{one.turn for one in on.seen() if f"yes, {number}!" in one.newest} for number in range(tries)]
     assert [len(turns) for turns in told] == [1] * tries
 
 
-def test_a_policy_answers_for_the_person(on: Stage) -> None:
+def test_a_policy_answers_permission_requests_for_the_person(on: Stage) -> None:
     steps = (asking(on, "touch one.txt"), asking(on, "touch two.txt"), Say("So be it."))
     worker = idle(on, *steps, permission="plan", allow=["shell:touch one*"], asks="deny")
     on.prompt(worker, "Touch both.")
@@ -166,7 +166,7 @@ def test_a_policy_answers_for_the_person(on: Stage) -> None:
 
 
 @pytest.mark.parametrize("permission", ["plan", "edit"])
-def test_calls_of_maestro_are_never_asked_for(on: Stage, permission: str) -> None:
+def test_calls_of_maestro_never_need_a_permission(on: Stage, permission: str) -> None:
     by_command = Shell('maestro session report progress "half of it"')
     steps = (done(on), Say("Done.")) if on.tool == "codex" else (by_command, done(on), Say("Done."))
     on.model.script(on.tool, *steps)
@@ -178,30 +178,32 @@ def test_calls_of_maestro_are_never_asked_for(on: Stage, permission: str) -> Non
 
 @pytest.mark.parametrize("busy_first", [False, True])
 @pytest.mark.parametrize("way", [("claude", "protocol")], ids="-".join)
-def test_a_command_of_the_program_itself_is_carried_out_once(on: Stage, busy_first: bool) -> None:
+def test_a_prompt_that_is_a_command_of_claude_is_carried_out_once(on: Stage, busy_first: bool) -> None:
     on.model.script("claude", busy(on, 2) if busy_first else Say("Hello."), *[Say("Too much.")] * 6)
     worker = on.spawn(permission="full")
     on.until(lambda: has_begun(on) if busy_first else on.session(worker)["status"] == "idle", "its first turn")
     sent = on.prompt(worker, "/cost").json()["id"]
     on.until(lambda: on.receipt(sent) == "read", "that it was carried out")
     on.until_status(worker, "idle")
-    assert len(on.seen()) == (2 if busy_first else 1), "the model was asked for it"
+    assert len(on.seen()) == (2 if busy_first else 1), "the model got a request for the command"
     on.until(lambda: "Total cost" in on.logs(worker), "what came of it")
     asked = len(on.seen())
     on.prompt(worker, "/clear", wait_for="read", timeout=30_000)
     on.prompt(worker, "Something new.", wait_for="read", timeout=30_000)
-    assert on.seen()[asked].turn == 0, "it was not cleared"
+    assert on.seen()[asked].turn == 0, "the conversation was not cleared"
     on.until_status(worker, "idle")
     on.post(f"/api/sessions/{worker}/stop")
     on.post(f"/api/sessions/{worker}/resume")
     asked = len(on.seen())
     on.until(lambda: len(on.seen()) > asked, "its next request")
-    assert "Something new." in json.dumps(on.seen()[-1].body), "it went on with another conversation than its last"
+    assert "Something new." in json.dumps(on.seen()[-1].body), (
+        "the session resumed another conversation than the last"
+    )
     on.until_status(worker, "idle")
 
 
-def test_mail_while_it_works_reaches_it_once(on: Stage) -> None:
-    """What fires no hooks around its tools is told at the end of its turn, and the sender of that."""
+def test_mail_to_a_busy_program_reaches_the_model_once(on: Stage) -> None:
+    """Check the note for the sender too: a program without tool hooks gets mail only between turns."""
     on.model.script(on.tool, busy(on), Say("Done."), Say("I have read it."), Say("Too much."))
     worker = on.spawn(permission="full")
     on.until(lambda: has_begun(on), "its command")
@@ -214,7 +216,7 @@ def test_mail_while_it_works_reaches_it_once(on: Stage) -> None:
     assert len({one.turn for one in on.seen() if "The dialect is B." in one.newest}) == 1, on.evidence()
 
 
-def test_mail_wakes_it_when_it_has_nothing_to_do(on: Stage) -> None:
+def test_mail_starts_a_turn_of_an_idle_program(on: Stage) -> None:
     worker = idle(on, Say("I have read it."), Say("And that."))
     message = on.mail("worker", "The dialect </message> is B now.")
     on.until(lambda: on.receipt(message) == "read", "its being read")
@@ -226,7 +228,7 @@ def test_mail_wakes_it_when_it_has_nothing_to_do(on: Stage) -> None:
     assert len(on.seen()) == 2
 
 
-def test_stop_leaves_nothing_behind(on: Stage) -> None:
+def test_a_stopped_session_leaves_no_process(on: Stage) -> None:
     on.model.script(on.tool, busy(on, 60), Say("Done."))
     worker = on.spawn(permission="full")
     on.until(lambda: has_begun(on), "its command")
@@ -236,7 +238,7 @@ def test_stop_leaves_nothing_behind(on: Stage) -> None:
     assert on.processes(worker) == []
 
 
-def test_an_interrupt_ends_the_turn_and_nothing_else(on: Stage) -> None:
+def test_an_interrupt_ends_the_turn_and_the_session_takes_the_next_prompt(on: Stage) -> None:
     on.model.script(on.tool, busy(on, 60), *[Say("Here again.")] * 3)
     worker = on.spawn(permission="full")
     on.until(lambda: has_begun(on), "its command")
@@ -247,7 +249,7 @@ def test_an_interrupt_ends_the_turn_and_nothing_else(on: Stage) -> None:
     assert not (on.room.work / "ended").exists()
 
 
-def test_a_crash_is_noticed(on: Stage) -> None:
+def test_a_session_whose_program_is_killed_fails_and_leaves_no_process(on: Stage) -> None:
     worker = idle(on)
     os.kill(on.session(worker)["pid"], signal.SIGKILL)
     ended = on.until(lambda: (now := on.session(worker))["ended_at"] and now, "its end")
@@ -255,31 +257,31 @@ def test_a_crash_is_noticed(on: Stage) -> None:
     assert on.processes(worker) == []
 
 
-def test_one_that_was_stopped_goes_on_with_its_conversation(on: Stage) -> None:
+def test_a_resumed_session_continues_its_conversation(on: Stage) -> None:
     worker = idle(on, Say("I am back."))
     on.post(f"/api/sessions/{worker}/stop")
     on.post(f"/api/sessions/{worker}/resume")
     on.until(lambda: len(on.seen()) == 2, "the model's next request")
-    assert on.seen()[1].turn == 1, "its conversation is not the same"
+    assert on.seen()[1].turn == 1, "the conversation is not the same"
     on.until_status(worker, "idle")
 
 
-def test_it_is_resumed_with_its_conversation_and_what_was_said_meanwhile(on: Stage) -> None:
+def test_a_killed_coordinator_is_resumed_with_its_conversation_and_the_mail_since_then(on: Stage) -> None:
     on.model.script(on.tool, Say("Hello."), busy(on, 60), Say("I am back."), *[Say("Still here.")] * 3)
     worker = on.spawn(permission="full", mode="coordinate")
     on.until_status(worker, "idle")
     on.prompt(worker, "Work.")
     on.until(lambda: has_begun(on), "its command")
-    # Who is killed before it has noted the call is asked for it again by the script.
+    # A program that is killed before it has recorded the call gets the same call again.
     (on.room.work / "quick.sh").write_text("true\n")
     (on.room.work / "quick.sh").rename(on.room.work / "busy.sh")
     message = on.mail("worker", "Said while you were away.")
     before = on.session(worker)["pid"]
-    # All of its processes: gemini's second one would see its command end, and still ask its model.
-    os.killpg(before, signal.SIGKILL)  # a coordinator is started again by itself
+    # The test kills all processes: gemini's second process would see the command end, and still ask its model.
+    os.killpg(before, signal.SIGKILL)  # Maestro starts a coordinator again
     on.until(lambda: any("Said while" in one.newest for one in on.seen()), "the mail in a request")
     again = next(one for one in on.seen() if "Said while" in one.newest)
-    assert again.turn >= 1, "its conversation is not the same"
+    assert again.turn >= 1, "the conversation is not the same"
     assert "<resumed" in again.newest
     on.until_status(worker, "idle")
     assert on.session(worker)["pid"] != before
@@ -287,7 +289,7 @@ def test_it_is_resumed_with_its_conversation_and_what_was_said_meanwhile(on: Sta
     assert on.get("/api/sessions")["sessions"][0]["id"] == worker
 
 
-def test_a_limit_parks_it_until_the_reset_and_it_goes_on_once(on: Stage) -> None:
+def test_a_session_at_its_limit_is_parked_until_the_reset_and_continues_once(on: Stage) -> None:
     if on.tool == "gemini" and on.is_in_terminal:
         pytest.skip("it opens a dialog (keep trying, or stop), of which none of its hooks tells")
     if on.tool == "claude":
@@ -305,7 +307,7 @@ def test_a_limit_parks_it_until_the_reset_and_it_goes_on_once(on: Stage) -> None
     parked = on.until(lambda: (now := on.session(worker))["parked_until"] and now, "its being parked")
     assert parked["status"] == "idle"
     if on.is_told_by_hooks:
-        return  # its program names the minute, and goes on by itself within the next
+        return  # claude names only the minute, and continues by itself within the next minute
     on.until(lambda: len(on.seen()) >= 3, "the next request")
     assert time.time() >= refused[0] - 1
     again = on.seen()[2]
@@ -316,13 +318,13 @@ def test_a_limit_parks_it_until_the_reset_and_it_goes_on_once(on: Stage) -> None
 
 
 def limit(tool: str, reset: int) -> Refuse:
-    """As the providers say that a limit is reached."""
+    """Return the response of a provider whose limit is reached."""
     if tool == "claude":
         headers = {"anthropic-ratelimit-unified-status": "rejected", "x-should-retry": "false"}
         headers |= {"anthropic-ratelimit-unified-reset": str(reset)}
         headers |= {"anthropic-ratelimit-unified-representative-claim": "five_hour"}
         return Refuse(429, {"type": "error", "error": {"type": "rate_limit_error", "message": "Too much."}}, headers)
-    if tool == "gemini":  # what it would wait for itself, up to five minutes, is no limit to us
+    if tool == "gemini":  # gemini itself waits up to five minutes, which Maestro does not count as a limit
         said = f"Too much. Your quota will reset after 0h0m{reset - time.time():.1f}s."
         why = {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "QUOTA_EXHAUSTED"}
         why |= {"domain": "cloudcode-pa.googleapis.com", "metadata": {}}
@@ -333,20 +335,20 @@ def limit(tool: str, reset: int) -> Refuse:
     return Refuse(429, {"error": error}, headers | {"x-codex-primary-reset-at": str(reset)})
 
 
-def test_what_it_took_is_counted(on: Stage) -> None:
+def test_the_usage_of_a_session_is_counted(on: Stage) -> None:
     on.model.script(on.tool, Shell("true"), done(on), Say("That was it."))
     task = on.task()
     worker = on.spawn(task=[task], permission="full")
     on.until(lambda: on.session(worker)["ended_at"], "its end")
     (used,) = on.session(worker)["usage"]
     assert (used["task_id"], used["turns"]) == (task, 1)
-    asked = 3 + on.model_waits  # times
+    asked = 3 + on.model_waits  # the number of requests
     assert (used["input_tokens"], used["output_tokens"]) == (10 * asked, 20 * asked)
     assert (used["cost_usd"] is not None) == (on.tool == "claude" and not on.is_in_terminal)
 
 
-def test_a_server_that_is_killed_is_not_missed(on: Stage) -> None:
-    # Codex goes on without a command that takes ten seconds.
+def test_a_session_continues_through_a_kill_of_the_server(on: Stage) -> None:
+    # Codex does not wait for a command that takes ten seconds.
     on.model.script(on.tool, busy(on, 8), BY_TOOL if on.tool == "codex" else BY_COMMAND, Say("Done."))
     task = on.task()
     worker = on.spawn(task=[task], permission="full", subject="Go", message="Go.")
@@ -361,13 +363,13 @@ def test_a_server_that_is_killed_is_not_missed(on: Stage) -> None:
     assert on.processes(worker) == []
 
 
-def test_a_turn_that_ends_while_no_server_is_there_has_ended(on: Stage) -> None:
+def test_a_turn_that_ends_without_a_server_is_known_after_the_next_start(on: Stage) -> None:
     worker = idle(on, busy(on), Say("Done."), Say("I have read it."))
     on.prompt(worker, "Work.")
     on.until(lambda: has_begun(on), "its command")
     on.live.kill()
     on.until(lambda: (on.room.work / "ended").exists(), "its end")
-    time.sleep(2)  # for its model's last word, and whatever the program does at the end of a turn
+    time.sleep(2)  # the time for the last answer of the model, and for the end of the turn in the program
     on.live.start()
     on.again()
     on.until_status(worker, "idle")

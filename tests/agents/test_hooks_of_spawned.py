@@ -1,6 +1,6 @@
-"""Programs that Maestro started have hooks, beside their protocol and in a terminal: mail reaches them while they work.
+"""Tests of the hooks of spawned programs, over the protocol and in a terminal: mail reaches the model during a turn.
 
-Gemini's protocol fires none of its tool hooks; in a terminal it does.
+Gemini fires its tool hooks only in a terminal, not over its protocol.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from maestro.testing import rounds
 pytestmark = pytest.mark.agents
 
 DRIVEN = [way for way in WAYS if way != ("gemini", "protocol")]
-AT_ONCE = 25  # gemini asks its model whether it goes in circles after thirty turns, and after five alike
+AT_ONCE = 25  # gemini asks its model about a loop after thirty turns, and after five identical turns
 MANY = AT_ONCE * rounds.round_count(1, full=4)
 
 
@@ -31,12 +31,12 @@ def way(request: pytest.FixtureRequest) -> Way:
 
 
 class Post:
-    """Mail that is sent in the moment in which the model is asked: the agent is busy, whatever comes of it."""
+    """Mail that is sent while the model gets a request, so that the agent is busy."""
 
     def __init__(self, on: Stage) -> None:
         self.on = on
         self.sent: list[str] = []
-        self.turns: list[int] = []  # in which of the model's each was sent
+        self.turns: list[int] = []  # the turn of the model in which each message was sent
 
     def then(self, answer: Answer, text: str, **fields: Any) -> Callable[[Seen], Answer]:
         def step(seen: Seen) -> Answer:
@@ -52,7 +52,7 @@ class Post:
 
 
 def told(on: Stage, text: str) -> list[int]:
-    """Which of the model's turns brought something new that says this."""
+    """Return the turns of the model whose new part contains the text."""
     return sorted({one.turn for one in on.seen() if text in one.newest})
 
 
@@ -69,7 +69,7 @@ def statuses(on: Stage, worker: str) -> set[str]:
     return {one["source"] for one in told}
 
 
-def test_mail_while_busy_is_in_the_next_request_and_read_once(on: Stage) -> None:
+def test_mail_to_a_busy_program_is_in_the_next_request_and_read_once(on: Stage) -> None:
     post = Post(on)
     steps = (post.then(Shell("true"), "The dialect is B."), Shell("true"), Say("Done."))
     on.model.script(on.tool, *steps, Say("Too much."))
@@ -83,7 +83,7 @@ def test_mail_while_busy_is_in_the_next_request_and_read_once(on: Stage) -> None
     assert ("hook" in statuses(on, worker)) == on.is_told_by_hooks
 
 
-def test_mail_at_its_last_word_keeps_it_going(on: Stage) -> None:
+def test_mail_during_the_last_answer_of_a_turn_continues_the_turn(on: Stage) -> None:
     post = Post(on)
     on.model.script(on.tool, post.then(Say("Done."), "One thing more."), Say("That too."), Say("Too much."))
     worker = on.spawn(permission="full")
@@ -108,7 +108,7 @@ def test_critical_mail_stops_the_next_tool_call(on: Stage) -> None:
     assert turns(on) == 2
 
 
-def test_a_permission_is_asked_for_once_also_where_it_is_connected(on: Stage) -> None:
+def test_a_connected_and_spawned_program_asks_for_a_permission_once(on: Stage) -> None:
     if on.tool == "gemini":
         pytest.skip("its program asks nobody, and Maestro once")
     connect(on)
@@ -123,14 +123,14 @@ def test_a_permission_is_asked_for_once_also_where_it_is_connected(on: Stage) ->
     on.until_status(worker, "idle")
     all_read(on, post)
     assert (on.room.work / "a.txt").exists()
-    # A second hook may come when the call was made already: what it asks is taken back, and answered by nobody.
+    # A second hook can come after the call: its ask is withdrawn without an answer.
     on.until(lambda: on.asks() == [], "nothing being asked")
     every = on.get("/api/asks", all="true")["asks"]
     assert [one["id"] for one in every if one["status"] != "withdrawn"] == [ask["id"]]
     assert told(on, "Half of it.") == [2], on.evidence()
 
 
-def test_a_prompt_while_busy_comes_one_way_alone(on: Stage) -> None:
+def test_a_prompt_to_a_busy_program_reaches_the_model_once(on: Stage) -> None:
     (on.room.work / "busy.sh").write_text("touch begun\nuntil [ -e go ]; do sleep 0.1; done\n")
     on.model.script(on.tool, Shell("sh busy.sh"), Shell("true"), Say("Done."), Say("And that."))
     worker = on.spawn(permission="full")
@@ -142,7 +142,7 @@ def test_a_prompt_while_busy_comes_one_way_alone(on: Stage) -> None:
     assert len(told(on, "Something new came up.")) == 1, on.evidence()
 
 
-def test_after_compaction_it_is_told_again_who_it_is(on: Stage) -> None:
+def test_the_model_gets_the_primer_again_after_compaction(on: Stage) -> None:
     if on.tool == "codex" and not on.is_in_terminal:
         pytest.skip("it compacts by itself, or by a request that Maestro has no use for")
     if on.tool == "gemini":
@@ -158,17 +158,17 @@ def test_after_compaction_it_is_told_again_who_it_is(on: Stage) -> None:
 
 
 def compact(on: Stage, worker: str) -> None:
-    """By a live prompt, or by the person at its terminal."""
+    """Compact the conversation, with a live prompt or at the terminal."""
     if not on.is_in_terminal:
         sent = on.prompt(worker, "/compact").json()["id"]
         on.until(lambda: on.receipt(sent) == "read", "that it was carried out")
         on.until_status(worker, "idle")
-        assert told(on, "/compact") == [], "it came again as mail"
+        assert told(on, "/compact") == [], "the command came again as mail"
         return
     with at_keyboard(on.folder(worker)) as keyboard:
         keyboard.press("/compact")
         on.until(lambda: "/compact" in on.logs(worker), "the command on the screen")
-        time.sleep(0.5)  # what comes with Enter in one piece is taken for a paste
+        time.sleep(0.5)  # the program takes text and Enter in one piece for a paste
         keyboard.press("\r")
         on.until(lambda: "ompacted" in on.logs(worker), "the end of it")
     on.until_status(worker, "idle")
@@ -195,8 +195,8 @@ def test_mail_before_each_of_many_hooks_is_in_the_next_request(on: Stage) -> Non
 
 
 @pytest.mark.parametrize("way", [("codex", "protocol")], ids="-".join)
-def test_hooks_that_nobody_reviewed_are_not_run(on: Stage) -> None:
-    """Codex asks its person before it runs a hook. Maestro vouches for its own, and for no other."""
+def test_codex_does_not_run_hooks_that_the_person_has_not_reviewed(on: Stage) -> None:
+    """Write a foreign hook: codex asks the person before it runs a hook, and Maestro trusts only its own hooks."""
     strange = {"type": "command", "command": f"touch {on.room.work}/strange", "timeout": 5}
     told_to = {"hooks": {"PostToolUse": [{"hooks": [strange]}]}}
     (on.room.home / ".codex" / "hooks.json").write_text(json.dumps(told_to))
@@ -210,6 +210,6 @@ def test_hooks_that_nobody_reviewed_are_not_run(on: Stage) -> None:
 
 
 def connect(on: Stage) -> None:
-    """The person has connected this program too, so that it has each hook twice, also the one for permissions."""
+    """Connect the program too, so that it has each hook twice, also the permission hook."""
     done = on.live.run_command("connect", on.tool)
     assert done.returncode == 0, (done.stdout + done.stderr).decode()

@@ -1,4 +1,4 @@
-"""Claude calls its hooks over HTTP, with its session's token: mail, critical mail, a permission held and given."""
+"""Tests of claude's hooks over HTTP with the session's token: mail, critical mail, and a held permission request."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Step = Any
 
 @pytest.fixture
 def claude(live: LiveServer, room: Room, api: httpx.Client, model: ScriptedModel) -> Callable[..., str]:
-    """Runs it to its end over some steps; what it printed."""
+    """Return a function that runs claude to its end with a script, and returns its output."""
     if not installed.FOLDER.is_dir():
         pytest.skip("the programs are not installed: make test-agents")
     program = by_hand.PROGRAMS["claude"]
@@ -48,7 +48,9 @@ def claude(live: LiveServer, room: Room, api: httpx.Client, model: ScriptedModel
     return start
 
 
-def test_mail_over_http(claude: Callable[..., str], api: httpx.Client, model: ScriptedModel, room: Room) -> None:
+def test_mail_and_critical_mail_reach_claude_through_http_hooks(
+    claude: Callable[..., str], api: httpx.Client, model: ScriptedModel, room: Room
+) -> None:
     token = api.post("/api/sessions", json={"project": "vc", "name": "claude"}).json()["token"]
     sent: list[str] = []
 
@@ -76,10 +78,10 @@ def test_mail_over_http(claude: Callable[..., str], api: httpx.Client, model: Sc
 
 
 @pytest.mark.parametrize("said", ["allow", "deny"])
-def test_a_permission_is_held_until_the_person_answers(
+def test_a_permission_request_is_held_until_the_person_answers(
     claude: Callable[..., str], live: LiveServer, api: httpx.Client, room: Room, model: ScriptedModel, said: str
 ) -> None:
-    # A session that Maestro spawned; its program is a stand-in, claude itself is started by this test.
+    # The session is spawned with a stand-in as program. This test starts claude itself.
     spawned = api.post(
         "/api/sessions/spawn",
         json={"project": "vc", "path": str(room.work), "name": "claude", "arguments": ["sleep", "90"]},

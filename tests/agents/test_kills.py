@@ -1,5 +1,7 @@
-"""The server is killed again and again during twenty conversations with the real programs: nothing is lost, nothing
-is told twice, and the agents go on."""
+"""Test of repeated kills of the server during twenty conversations with the real programs.
+
+No message is lost or repeated, and the agents continue.
+"""
 
 from __future__ import annotations
 
@@ -35,10 +37,10 @@ def way() -> Way:
 
 
 @pytest.mark.parametrize("seed", range(1, 1 + rounds.round_count(1, full=3)))
-def test_twenty_conversations_outlive_the_server(on: Stage, seed: int) -> None:
+def test_twenty_conversations_continue_through_repeated_kills_of_the_server(on: Stage, seed: int) -> None:
     (on.room.work / "busy.sh").write_text("for i in $(seq 20); do sleep 0.1; done\n")
     on.model.script("every", Say("Hello."), Shell("sh busy.sh"), *[Say("I see."), Shell("sh busy.sh")] * 50)
-    # Several that make codex's home at once get into each other's way: a person's is there already.
+    # Several first starts of codex at once disturb each other, so one session creates codex's home before.
     on.until_status(on.spawn(tool="codex", driver="protocol", model=MODELS["codex"], name="first"), "idle")
     workers = [
         on.spawn(tool=tool, driver=driver, model=MODELS[tool], name=f"{tool}-{driver}-{number}", permission="full")
@@ -48,7 +50,7 @@ def test_twenty_conversations_outlive_the_server(on: Stage, seed: int) -> None:
         on.until_status(worker, "idle")
     before = {worker: on.session(worker)["pid"] for worker in workers}
     chance = random.Random(seed)
-    said: dict[str, tuple[str, str]] = {}  # what was said, to whom, by the message's id
+    said: dict[str, tuple[str, str]] = {}  # session and text, by the id of the message
     for number in range(KILLS):
         for turn in range(ROUNDS):
             worker = chance.choice(workers)
@@ -62,7 +64,7 @@ def test_twenty_conversations_outlive_the_server(on: Stage, seed: int) -> None:
     on.until(lambda: all(on.receipt(message) == "read" for message in said), "all of it being read")
     for worker in workers:
         on.until_status(worker, "idle", "working")
-    # By turns: a program may ask its model the same again.
+    # The check counts turns: a program can send the same request to its model again.
     told = {
         words: {(_whose(one), one.turn) for one in on.seen() if words in one.newest} for _, words in said.values()
     }
@@ -73,7 +75,7 @@ def test_twenty_conversations_outlive_the_server(on: Stage, seed: int) -> None:
 
 
 def _said(on: Stage, worker: str, words: str, *, by_prompt: bool) -> str:
-    """Tell a session something, until the server has taken it."""
+    """Send a message to a session, until the server has accepted it, and return the message's id."""
     key = {"Idempotency-Key": f"k-{words}"}
     if by_prompt:
         path, body = f"/api/sessions/{worker}/prompt", {"text": words}
@@ -93,7 +95,7 @@ def _until_answered(ask: Callable[[], httpx.Response]) -> httpx.Response:
 
 
 def _whose(one: Seen) -> str:
-    """The session whose model was asked: its first prompt names it."""
+    """Return the session whose model got the request: the first prompt names the session."""
     text = str(one.body)
     at = text.index("ses_", text.index("<session id="))
     return text[at : at + 30]

@@ -1,4 +1,4 @@
-"""Each program calls Maestro's tools over MCP, as its own session, and tells its model what came back."""
+"""Tests that each program calls Maestro's MCP tools as its own session, and passes the results to its model."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def stdio(live: LiveServer, **environment: str) -> Stdio:
 
 
 def talk(program: Program, room: Room, model: ScriptedModel, mcp: Stdio | Http) -> list[Seen]:
-    """The program's model looks who it is and writes to the person; what it was told each time."""
+    """Let the model call whoami and send mail to the person. Return the requests to the model."""
     steps = (Call("whoami", server=SERVER), Call("send", LETTER, server=SERVER), Say("All done."))
     url = model.script(program.name, *steps)
     done = run(program.once(room, model=url, mcp=mcp, prompt="Go ahead."), seconds=RUN_SECONDS_MAX)
@@ -45,7 +45,7 @@ def sessions(api: httpx.Client) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("way", ["stdio", "http"])
-def test_a_program_with_a_token_is_the_session_it_belongs_to(
+def test_a_program_with_a_token_acts_as_the_session_of_the_token(
     program: Program, way: str, room: Room, model: ScriptedModel, live: LiveServer, api: httpx.Client
 ) -> None:
     session = api.post("/api/sessions", json={"project": "vc", "name": "parser"}).json()
@@ -60,7 +60,7 @@ def test_a_program_with_a_token_is_the_session_it_belongs_to(
     assert [one["id"] for one in sessions(api)] == [session["id"]]
 
 
-def test_a_program_that_a_person_started_becomes_a_session_by_itself(
+def test_a_program_that_a_person_started_becomes_a_session(
     program: Program, room: Room, model: ScriptedModel, live: LiveServer, api: httpx.Client
 ) -> None:
     seen = talk(program, room, model, stdio(live))
@@ -71,7 +71,7 @@ def test_a_program_that_a_person_started_becomes_a_session_by_itself(
     assert letter["sender"]["id"] == session["id"]
 
 
-def test_where_there_is_no_project_a_program_still_learns_what_to_do(
+def test_a_program_outside_a_project_is_told_to_run_maestro_init(
     program: Program, room: Room, model: ScriptedModel, live: LiveServer
 ) -> None:
     url = model.script(program.name, Call("whoami", server=SERVER), Say("All done."))
@@ -80,7 +80,7 @@ def test_where_there_is_no_project_a_program_still_learns_what_to_do(
     assert "maestro init" in model.seen(program.name)[1].newest
 
 
-def test_a_program_runs_the_shell_commands_its_model_asks_for(
+def test_a_program_runs_the_shell_commands_of_its_model(
     program: Program, room: Room, model: ScriptedModel, live: LiveServer
 ) -> None:
     url = model.script(

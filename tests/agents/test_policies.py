@@ -1,4 +1,4 @@
-"""What the real programs ask for is judged by what would be done, not by what they or their models say of it."""
+"""Tests that policies judge the real action of a program, not the description by the program or its model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ESCALATED = {"sandbox_permissions": "require_escalated", "justification": "It mu
 
 
 def idle(on: Stage, *steps: Step, **wanted: object) -> str:
-    """A session that must ask for everything, and has said hello."""
+    """Start an idle session that must ask for every permission, and return the session's id."""
     on.model.script(on.tool, Say("Hello."), *steps)
     worker = on.spawn(permission="plan", **wanted)
     on.until_status(worker, "idle")
@@ -22,7 +22,7 @@ def idle(on: Stage, *steps: Step, **wanted: object) -> str:
 
 
 @gemini
-def test_gemini_writes_where_a_pattern_allows_it_and_nowhere_else(on: Stage) -> None:
+def test_gemini_writes_only_files_that_a_pattern_allows(on: Stage) -> None:
     good, bad = on.room.work / "docs" / "a.md", on.room.work / "other.txt"
     bad.write_text("a/../../docs/x")
     moved = {"old_string": "a/../../docs/x", "new_string": "y", "instruction": "Change it."}
@@ -43,7 +43,7 @@ def test_gemini_writes_where_a_pattern_allows_it_and_nowhere_else(on: Stage) -> 
 
 
 @codex
-def test_codex_names_the_files_that_it_wants_to_change(on: Stage) -> None:
+def test_the_ask_of_codex_names_the_files_of_a_change(on: Stage) -> None:
     patch = "*** Begin Patch\n*** Add File: made.txt\n+x\n*** End Patch"
     worker = idle(on, Call("exec_command", {"cmd": f"apply_patch <<'EOF'\n{patch}\nEOF"}), Say("Thank you."))
     on.prompt(worker, "Make it.")
@@ -54,7 +54,7 @@ def test_codex_names_the_files_that_it_wants_to_change(on: Stage) -> None:
 
 
 @codex
-def test_codex_is_judged_by_all_of_a_command(on: Stage) -> None:
+def test_a_policy_judges_the_complete_command_of_codex(on: Stage) -> None:
     steps = [Call("exec_command", {"cmd": command, **ESCALATED}) for command in ("ls | tee one.txt", "ls")]
     worker = idle(on, *steps, Say("So be it."), allow=["shell:ls*"], asks="deny")
     on.prompt(worker, "List it.")
@@ -67,7 +67,7 @@ def test_codex_is_judged_by_all_of_a_command(on: Stage) -> None:
 
 
 @codex
-def test_codex_is_told_once_more_what_it_never_heard_before_an_interrupt(on: Stage) -> None:
+def test_a_prompt_that_codex_did_not_take_before_an_interrupt_reaches_the_model_once(on: Stage) -> None:
     (on.room.work / "busy.sh").write_text("touch begun\nfor i in $(seq 600); do sleep 0.1; done\n")
     on.model.script(on.tool, Shell("sh busy.sh"), Say("I heard you."), Say("Twice?"))
     worker = on.spawn(permission="full")

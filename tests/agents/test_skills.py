@@ -1,4 +1,4 @@
-"""A skill that a session was given is in what its model is told: as each program tells of skills, or in its prompt."""
+"""Tests that the model of a session knows the session's skills, from the program's list or from the prompt."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.agents
 
 ABOUT = "How brass pipes are bent in this workshop."
 TEXT = "Warm them first, to the colour of straw."
-# How each program tells its model of a skill; gemini takes none for one session, and has it in its prompt.
+# The text about a skill in each program's requests. Gemini takes no skills for one session: its prompt has them.
 TOLD = {
     "claude": f"- maestro:pipes: {ABOUT}",
     "codex": f"- pipes: {ABOUT} (file: r",
@@ -34,13 +34,13 @@ def skill(folder: Path, name: str, about: str) -> Path:
 
 
 def reading(on: Stage, pipes: Path) -> Step:
-    """How a model gets at the rest of it."""
+    """Return the step with which a model reads the text of a skill."""
     if on.tool == "claude":
         return Call("Skill", {"skill": "maestro:pipes"})
     return Shell(f"cat {pipes / 'SKILL.md'}")
 
 
-def test_what_it_can_do_is_told_to_its_model(on: Stage) -> None:
+def test_the_model_knows_the_chosen_skills_and_can_read_them(on: Stage) -> None:
     pipes = skill(on.room.work / ".maestro" / "skills", "pipes", ABOUT)
     skill(on.room.work / ".maestro" / "skills", "valves", "Not chosen.")
     skill(on.live.home / "skills", "pipes", "Hidden by the project's own.")
@@ -58,7 +58,7 @@ def test_what_it_can_do_is_told_to_its_model(on: Stage) -> None:
     on.until(lambda: any(TEXT in one.newest for one in on.seen()[2:]), "what it looked up")
 
 
-def test_one_that_is_resumed_has_its_skills(on: Stage) -> None:
+def test_the_model_of_a_resumed_session_knows_the_skills(on: Stage) -> None:
     skill(on.room.work / ".maestro" / "skills", "pipes", ABOUT)
     on.model.script(on.tool, Say("Hello."), Say("Here again."))
     worker = on.spawn(permission="edit", skill=["pipes"])

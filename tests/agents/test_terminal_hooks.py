@@ -1,4 +1,4 @@
-"""The programs in a terminal, as people use them: a dialog that is open shows as `needs_input`, with what is asked."""
+"""Tests of connected programs in a terminal: a session with an open dialog is `needs_input` and shows the command."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ ASKS = {"claude": Shell(COMMAND), "codex": Call("exec_command", ESCALATED), "gem
 
 
 class Terminal:
-    """A program in a terminal of its own; what it draws is read and kept."""
+    """A program in a terminal of its own, and all output of the program."""
 
     def __init__(self, launch: Launch) -> None:
         self.end, theirs = pty.openpty()
@@ -80,10 +80,10 @@ class Terminal:
         self.reader.start()
 
     def _read(self) -> None:
-        with contextlib.suppress(OSError):  # so a terminal ends
+        with contextlib.suppress(OSError):  # a closed terminal gives an error
             while piece := os.read(self.end, 1 << 16):
                 self.drawn += piece
-                if b"\x1b[6n" in piece:  # where is the cursor? a program may wait for that
+                if b"\x1b[6n" in piece:  # the program asks for the position of the cursor and can wait for the answer
                     os.write(self.end, b"\x1b[1;1R")
 
     def close(self) -> None:
@@ -111,7 +111,7 @@ def until(is_so: Callable[[], Any], terminal: Terminal) -> Any:
 
 
 @pytest.mark.parametrize("name", LAUNCHES)
-def test_an_open_dialog_is_seen_and_its_end_too(
+def test_a_session_needs_input_while_a_dialog_is_open_and_is_idle_afterwards(
     name: str, live: LiveServer, room: Room, api: httpx.Client, model: ScriptedModel, opened: list[Terminal]
 ) -> None:
     if not installed.FOLDER.is_dir():
@@ -142,7 +142,7 @@ def test_an_open_dialog_is_seen_and_its_end_too(
     detail = next(one["detail"] for one in signals if one["source"] == "hook")
     assert COMMAND in detail
     assert not (room.work / "made.txt").exists()
-    time.sleep(1)  # dialogs take no keys in their first moment
+    time.sleep(1)  # a dialog takes no keys at first
     os.write(terminal.end, b"\r")
     until((room.work / "made.txt").exists, terminal)
     until(lambda: session()["status"] == "idle", terminal)

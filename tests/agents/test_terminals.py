@@ -1,4 +1,4 @@
-"""Programs in a terminal at which a person may sit: their keys, their half-typed words, their answers."""
+"""Tests of programs in a terminal with a person at the keyboard: typed prompts, half-typed text, and answers."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ def at_rest(on: Stage, *steps: Answer, permission: str = "plan") -> str:
     return worker
 
 
-def test_what_a_person_types_reaches_it_and_its_status_follows(on: Stage) -> None:
+def test_a_prompt_that_a_person_types_starts_a_turn(on: Stage) -> None:
     worker = at_rest(on, Say("I hear you well."))
     with at_keyboard(on.folder(worker)) as keyboard:
         keyboard.press("Do you hear me well")
-        time.sleep(0.5)  # what comes with Enter in one piece is taken for a paste
+        time.sleep(0.5)  # the program takes text and Enter in one piece for a paste
         keyboard.press("\r")
         on.until(lambda: len(on.seen()) == 2, "what was typed in a request")
     assert "Do you hear me well" in on.seen()[1].newest
@@ -53,7 +53,7 @@ def test_what_a_person_types_reaches_it_and_its_status_follows(on: Stage) -> Non
     on.until(lambda: "I hear you well." in on.logs(worker), "its answer on the screen")
 
 
-def test_half_typed_words_stay_through_mail_and_prompts(on: Stage) -> None:
+def test_half_typed_text_stays_through_mail_and_prompts(on: Stage) -> None:
     worker = at_rest(on, *[Say("I have read it.")] * 6)
     with at_keyboard(on.folder(worker)) as keyboard:
         keyboard.press(HALF)
@@ -75,8 +75,8 @@ def test_half_typed_words_stay_through_mail_and_prompts(on: Stage) -> None:
 @pytest.mark.slow
 @pytest.mark.rounds
 @pytest.mark.timeout(600)
-def test_what_a_person_goes_on_typing_stays_whole_through_all_that_is_pushed(on: Stage) -> None:
-    tries = rounds.round_count(8, full=67)  # in full some two hundred over the three programs
+def test_text_that_a_person_types_stays_complete_through_many_pushes(on: Stage) -> None:
+    tries = rounds.round_count(8, full=67)  # in a long run about two hundred over the three programs
     worker = at_rest(on, *[Say("I have read it.")] * (3 * tries))
     typed = ""
     with at_keyboard(on.folder(worker)) as keyboard:
@@ -95,7 +95,7 @@ def test_what_a_person_goes_on_typing_stays_whole_through_all_that_is_pushed(on:
         on.until(lambda: any(typed.strip() in one.newest for one in on.seen()), "the whole of it in a request")
 
 
-def test_the_person_at_the_terminal_answers_first(on: Stage) -> None:
+def test_an_answer_at_the_terminal_closes_the_ask(on: Stage) -> None:
     if on.tool == "gemini":
         pytest.skip("it opens no dialog: its hook holds the call")
     worker = at_rest(on, asking(on, "touch allowed.txt"), Say("Thank you."))
@@ -103,14 +103,14 @@ def test_the_person_at_the_terminal_answers_first(on: Stage) -> None:
     on.until(on.asks, "what it asks")
     with at_keyboard(on.folder(worker)) as keyboard:
         on.until(lambda: "touch allowed.txt" in on.logs(worker), "the dialog")
-        time.sleep(1)  # dialogs take no keys in their first moment
+        time.sleep(1)  # a dialog takes no keys at first
         keyboard.press("\r")
         on.until(lambda: (on.room.work / "allowed.txt").exists(), "the file")
     on.until_status(worker, "idle")
     assert on.asks() == []
 
 
-def test_a_question_is_answered_from_elsewhere(on: Stage) -> None:
+def test_a_question_of_claude_is_answered_outside_the_terminal(on: Stage) -> None:
     if on.tool != "claude":
         pytest.skip("it has no tool for that")
     worker = at_rest(on, Call("AskUserQuestion", {"questions": [QUESTION]}), Say("B it is."))
@@ -123,7 +123,7 @@ def test_a_question_is_answered_from_elsewhere(on: Stage) -> None:
     on.until_status(worker, "idle")
 
 
-def test_a_dialog_outlives_the_server(on: Stage) -> None:
+def test_an_open_dialog_keeps_its_ask_through_a_kill_of_the_server(on: Stage) -> None:
     worker = at_rest(on, asking(on, "touch allowed.txt"), Say("Thank you."))
     on.prompt(worker, "Touch it.")
     (ask,) = on.until(on.asks, "what it asks")
@@ -139,7 +139,7 @@ def test_a_dialog_outlives_the_server(on: Stage) -> None:
 
 
 @pytest.mark.parametrize("way", [("gemini", "terminal")], ids="-".join)
-def test_a_model_that_does_not_wait_is_told_once_and_who_prompts_it_too(on: Stage) -> None:
+def test_a_model_without_a_waiting_command_gets_a_prompt_with_the_next_typed_text(on: Stage) -> None:
     on.model.is_obedient = False
     worker = at_rest(on, Say("No."), Say("I have read it."), permission="full")
     on.until(lambda: len(on.seen()) == 2, "its being told to wait")

@@ -1,4 +1,4 @@
-"""The repository speaks of Maestro alone: no machine's paths, no package host."""
+"""Tests that tracked files name no package host and no path of a developer's machine."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 
-# Spelled in pieces, so that this file does not find itself.
+# The names are in pieces, so that the search does not find this file.
 HOSTS = re.compile(
     "|".join([r"files\.python" + "hosted", r"pypi\." + r"org/simple", r"registry\." + "npmjs", r"deb\." + "debian"])
 )
@@ -20,7 +20,7 @@ def tracked() -> list[Path]:
     return [ROOT / line for line in listed.splitlines() if (ROOT / line).is_file()]
 
 
-def test_no_package_host_and_no_machine_path_is_named() -> None:
+def test_no_tracked_file_names_a_package_host_or_a_path_of_a_machine() -> None:
     found = []
     for file in tracked():
         text = file.read_text(errors="replace")
@@ -30,7 +30,7 @@ def test_no_package_host_and_no_machine_path_is_named() -> None:
     assert found == []
 
 
-def test_the_lock_names_no_index() -> None:
+def test_the_requirement_locks_name_no_package_index_and_pin_with_hashes() -> None:
     for lock in (ROOT / "requirements").glob("*.txt"):
         lines = lock.read_text().splitlines()
         assert not [line for line in lines if line.startswith("-") or "://" in line]

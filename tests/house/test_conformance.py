@@ -1,4 +1,4 @@
-"""The conformance suite of stores covers every repository: a test file for each, and a call of each method."""
+"""Tests that the conformance suite of stores has a test file for each repository, and calls each method."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def public_methods(module: Path) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("module", REPOSITORIES, ids=lambda module: module.stem)
-def test_each_repository_has_its_tests(module: Path) -> None:
+def test_each_repository_has_a_test_file_and_a_call_of_each_public_method(module: Path) -> None:
     assert (SUITE / f"test_{module.stem}.py").exists()
     suite = "\n".join(path.read_text() for path in SUITE.glob("*.py"))
     called = set(re.findall(r"\.(\w+)\(", suite)) | CALLED_BY_THE_WRITER

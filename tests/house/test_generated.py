@@ -1,4 +1,4 @@
-"""Generated files are what the generator writes now. `make docs` writes them anew."""
+"""Tests that each generated file has the content that the generator writes. `make docs` writes the files again."""
 
 from __future__ import annotations
 

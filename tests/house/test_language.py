@@ -1,4 +1,4 @@
-"""The language of the code: comments and docstrings name things, functions say verb and object, class names are unique.
+"""Tests of the language of the code: comments name things, functions say verb and object, class names are unique.
 
 Each ceiling is the value that the code has reached. A change may lower a ceiling, never raise it.
 """
@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[2] / "src" / "maestro"
-# The demo and the test helpers speak to people at a terminal and to tests; their texts are not measured.
+# The demo speaks to people at a terminal, and the test helpers to tests. Their texts are not measured.
 SKIPPED = {"testing", "demo"}
 STAND_INS = frozenset(
     [

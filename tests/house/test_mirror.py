@@ -1,4 +1,4 @@
-"""Tests mirror the source: the test of `a/b.py` is `tests/<tier>/a/test_b.py`, so that a reader finds it by its path."""
+"""Tests that tests mirror the source: a reader finds the test of `a/b.py` at `tests/<tier>/a/test_b.py`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SOURCE, TESTS = ROOT / "src/maestro", ROOT / "tests"
 
 TIERS = ["unit", "integration", "contract", "security"]
 MIRRORED_SHARE_MIN = 0.90
-# The demo is tested as a whole, and the helpers of tests by the tests that use them.
+# A test runs the demo as a whole. The tests that use the test helpers test them.
 UNMIRRORED_FOLDERS = {"demo", "testing"}
 
 BRANCHES = (
@@ -28,7 +28,7 @@ BRANCHES = (
 
 
 def has_logic(module: Path) -> bool:
-    """Return whether a function of the module decides or repeats anything."""
+    """Return whether a function of the module contains a branch, a loop or a comparison."""
     functions = (
         node
         for node in ast.walk(ast.parse(module.read_text()))

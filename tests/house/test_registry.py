@@ -1,4 +1,4 @@
-"""What is declared is done, and what is written is used."""
+"""Tests that declarations and code agree: operations, SQL statements, event kinds and moves of tasks."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_no_two_operations_share_a_route_or_a_command() -> None:
     assert len(set(commands)) == len(commands)
 
 
-def test_every_operation_says_what_it_does() -> None:
+def test_every_operation_has_a_summary_examples_and_its_path_parameters() -> None:
     for operation in REGISTRY.values():
         assert operation.summary.endswith(".") and "\n" not in operation.summary
         if operation.command:
@@ -45,16 +45,16 @@ def test_every_operation_says_what_it_does() -> None:
             assert name in operation.request.__struct_fields__
 
 
-def test_every_statement_is_used_and_every_used_one_is_there() -> None:
+def test_every_sql_statement_is_named_in_the_store() -> None:
     python = "\n".join(path.read_text() for path in (SOURCE / "store").rglob("*.py"))
     for name in statements.load("sqlite"):
-        assert f'"{name}"' in python, f"nobody runs {name}"
+        assert f'"{name}"' in python, f"the store does not run {name}"
 
 
-def test_every_kind_of_event_is_written_somewhere() -> None:
+def test_every_kind_of_event_is_logged_by_some_module() -> None:
     python = "\n".join(path.read_text() for path in SOURCE.rglob("*.py") if path.name != "events.py")
     for kind in EventKind:
-        assert f"Kind.{kind.name}" in python, f"nothing logs {kind.value}"
+        assert f"Kind.{kind.name}" in python, f"no module logs {kind.value}"
 
 
 def test_the_transition_table_the_moves_and_the_docs_agree() -> None:

@@ -1,4 +1,4 @@
-"""Rows are decoded by column name: the columns of each statement fit the type into which the statement is decoded."""
+"""Tests that the columns of each SQL statement fit the type into which the store decodes the rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SOURCE = Path(maestro.__file__).parent
 REPOSITORIES = sorted((SOURCE / "store" / "repositories").glob("*.py"))
 DECODING = {"fetch_first", "fetch_all", "fetch_page"}
 PLAIN = {"fetch_value", "fetch_values", "has_row", "execute", "execute_many"}
-# Statements that modules of store/sqlite run on a connection of their own.
+# Modules of store/sqlite run these statements on a connection of their own.
 WITHOUT_REPOSITORY = {"blobs_named", "tables_stored"}
 KNOWN = statements.load("sqlite")
 
@@ -66,13 +66,13 @@ def decoded_statements() -> list[tuple[str, str, str]]:
 
 
 @pytest.mark.parametrize(("module", "statement", "name"), decoded_statements())
-def test_the_columns_of_a_statement_fit_its_type(module: str, statement: str, name: str) -> None:
+def test_the_columns_of_a_statement_fit_the_type_of_the_rows(module: str, statement: str, name: str) -> None:
     decoder = getattr(importlib.import_module(f"maestro.store.repositories.{module}"), name)
     assert isinstance(decoder, Decoder)
-    decoder.for_columns(column_names(statement))  # refuses columns without a field, and fields without a column
+    decoder.for_columns(column_names(statement))  # refuses a column without a field, and a field without a column
 
 
-def test_each_statement_is_decoded_by_name_or_has_one_column() -> None:
+def test_each_statement_is_decoded_by_column_name_or_has_a_single_column() -> None:
     plain = {
         statement
         for module in REPOSITORIES

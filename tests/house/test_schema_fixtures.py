@@ -1,4 +1,4 @@
-"""Every migration has a fixture: a data directory of its schema that the upgrade tests open."""
+"""Tests that every migration has a fixture: a data directory of that schema, which the upgrade tests open."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The code keeps its shape: small files, small functions, a line on top that says each module's place."""
+"""Tests of the shape of the code: short files, short functions, and a docstring in each module."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def functions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_a_module_is_small_and_says_its_place(module: Path) -> None:
+def test_a_module_has_a_docstring_and_is_short_and_so_are_the_functions(module: Path) -> None:
     text = module.read_text()
     tree = ast.parse(text)
-    assert ast.get_docstring(tree), "the module does not say its place"
+    assert ast.get_docstring(tree), "the module has no docstring"
     assert text.count("\n") <= file_lines_max
     for function in functions(tree):
         assert function.end_lineno is not None
@@ -39,15 +39,15 @@ def test_a_module_is_small_and_says_its_place(module: Path) -> None:
         assert lines <= function_lines_max, f"{function.name} has {lines} lines"
 
 
-def test_sql_stands_in_sql_files() -> None:
+def test_sql_text_stands_only_in_sql_files() -> None:
     sql = re.compile(r"""["'](?:SELECT .+ FROM|INSERT INTO|UPDATE \w+ SET|DELETE FROM|CREATE TABLE)""", re.IGNORECASE)
     found = {str(path.relative_to(SOURCE)) for path in MODULES if sql.search(path.read_text())}
     assert found == {
         "docs/schema_script.py"
-    }  # reads SQLite's own tables when the reference is written, not in the server
+    }  # the generator of the reference reads SQLite's own tables with this SQL; the server does not
 
 
-def test_broad_excepts_are_few_and_named() -> None:
+def test_only_the_allowed_modules_catch_every_exception() -> None:
     found = []
     for path in MODULES:
         for node in ast.walk(ast.parse(path.read_text())):
@@ -55,8 +55,8 @@ def test_broad_excepts_are_few_and_named() -> None:
                 node.type is None or getattr(node.type, "id", "") == "Exception"
             ):
                 found.append(str(path.relative_to(SOURCE)))
-    # The writer (an error belongs to its caller) and its thread, last handlers of surfaces, of upkeep and of processes, a server
-    # scripted by tests.
+    # The allowed modules: the writer (an error belongs to the writer's caller) and its thread, the last handlers of
+    # surfaces, background jobs and processes, and a server that tests script.
     allowed = {
         "store/sqlite/writer.py",
         "store/sqlite/writer_thread.py",
@@ -71,15 +71,15 @@ def test_broad_excepts_are_few_and_named() -> None:
     assert set(found) <= allowed
 
 
-def test_the_error_tree_in_the_docstring_is_the_real_one() -> None:
+def test_the_error_tree_in_the_docstring_names_every_error_class() -> None:
     drawn = set(re.findall(r"[├└]── (\w+)", errors.__doc__ or "")) | {"MaestroError"}
     assert drawn == {kind.__name__ for kind in errors.errors_by_code().values()}
 
 
-def test_the_version_is_said_once() -> None:
+def test_the_version_of_the_project_is_the_version_of_the_package() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert project["version"] == maestro.__version__
 
 
-def test_the_readme_is_not_the_manual() -> None:
+def test_the_readme_has_fewer_than_200_lines() -> None:
     assert (ROOT / "README.md").read_text().count("\n") < 200

@@ -1,4 +1,4 @@
-"""A workshop for one test: a server, a checkout with a first commit."""
+"""Provide a workshop for one test: a live server, and a checkout with a first commit."""
 
 from __future__ import annotations
 

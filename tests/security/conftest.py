@@ -1,4 +1,4 @@
-"""What the security tests share: a server in this process, and workshops with a live server and a checkout."""
+"""Fixtures of security tests: an HTTP server in this process, and workshops with a live server and a checkout."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from maestro.testing.workshop import Workshop
 
 @pytest.fixture
 async def port(server: Server) -> AsyncIterator[int]:
-    """Serve HTTP on a free port of loopback; limits can be changed as long as the server runs."""
+    """Serve HTTP on a free port of loopback and yield the port. A test can change limits while the server runs."""
     listener = http.open_listener("127.0.0.1", 0)
     surfaces = build_surfaces(server)
     serving = asyncio.create_task(http.serve_http(surfaces.http, listener, server.state.stopping))
@@ -37,7 +37,7 @@ def _workshop(live: LiveServer, repo: Path) -> Workshop:
 
 @pytest.fixture
 def shop(tmp_path: Path, make_repo: Callable[..., Path]) -> Iterator[Workshop]:
-    """A server without a supervisor, as a service manager may start it."""
+    """Yield a workshop whose server has no supervisor, as under a service manager."""
     with LiveServer(tmp_path / "live") as live:
         made = _workshop(live, make_repo("vc"))
         yield made
@@ -46,7 +46,7 @@ def shop(tmp_path: Path, make_repo: Callable[..., Path]) -> Iterator[Workshop]:
 
 @pytest.fixture
 def supervised(tmp_path: Path, make_repo: Callable[..., Path]) -> Iterator[Workshop]:
-    """A server with its supervisor, as the person's command starts it."""
+    """Yield a workshop whose server has a supervisor, as after the person's `maestro up`."""
     with SupervisedServer(tmp_path / "live") as live:
         made = _workshop(live, make_repo("vc"))
         yield made

@@ -1,4 +1,4 @@
-"""A process that a spawned agent started is that agent's session, however the process hides (H1, M1)."""
+"""Tests that the server identifies each process of a spawned agent as the agent's session (findings H1, M1)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from maestro.testing.live import LiveServer
 from maestro.testing.supervised import is_running, wait_until
 from maestro.testing.workshop import MAESTRO, Workshop
 
-# Each way starts the probe below the agent and lets the agent go on.
+# Each way starts the probe below the agent. The agent continues.
 WAYS = {
     "a child": "{probe}",
     "without its token": "env -u MAESTRO_TOKEN {probe}",
@@ -32,7 +32,7 @@ WAYS = {
 
 
 def answer_in(file: Path) -> dict[str, Any]:
-    """Return what `maestro whoami` wrote, once the answer is complete."""
+    """Return the complete answer of `maestro whoami` in the file."""
 
     def look() -> dict[str, Any] | None:
         text = file.read_text() if file.exists() else ""
@@ -43,12 +43,12 @@ def answer_in(file: Path) -> dict[str, Any]:
 
 
 def probe(file: str) -> str:
-    """Return a command that writes who its caller is."""
+    """Return a command that writes the identity of its caller into the file."""
     return f"{MAESTRO} whoami --json > {file}.part 2>&1; mv {file}.part {file}"
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_every_descendant_of_a_spawned_agent_is_its_session(shop: Workshop, way: str) -> None:
+def test_every_descendant_of_a_spawned_agent_is_identified_as_the_session(shop: Workshop, way: str) -> None:
     script = WAYS[way].format(probe=probe("who"))
     made = shop.spawn_session("--name", "ada", "--", "sh", "-c", f"{script}; exec sleep 60")
     answer = answer_in(shop.repo / "who")
@@ -56,7 +56,7 @@ def test_every_descendant_of_a_spawned_agent_is_its_session(shop: Workshop, way:
     assert answer["session"]["id"] == made["id"]
 
 
-def test_an_agent_does_not_answer_its_own_permission_request_through_an_orphan(shop: Workshop) -> None:
+def test_an_orphan_of_an_agent_cannot_answer_the_permission_ask_of_the_agent(shop: Workshop) -> None:
     orphan = (
         f"(env -u MAESTRO_TOKEN setsid sh -c 'sleep 0.3; {MAESTRO} ask answer $id allow > told 2>&1; touch over' &)"
     )
@@ -65,7 +65,7 @@ def test_an_agent_does_not_answer_its_own_permission_request_through_an_orphan(s
         f'id=$({sys.executable} -c \'import json; print(json.load(open("ask"))["id"])\'); export id; {orphan}; exec sleep 60'
     )
     shop.spawn_session("--name", "ada", "--", "sh", "-c", script)
-    wait_until((shop.repo / "over").exists, what="the orphan's end")
+    wait_until((shop.repo / "over").exists, what="the end of the orphan")
     (ask,) = shop.call_json("ask", "list")["asks"]
     assert ask["status"] == "open", (shop.repo / "told").read_text()
 
@@ -74,19 +74,19 @@ WAITING = "(setsid env -i MAESTRO_SOCKET=$MAESTRO_SOCKET PATH=$PATH sh -c 'until
 
 
 def begin_waiting_orphan(shop: Workshop) -> dict[str, Any]:
-    """Spawn an agent that leaves an orphan, which asks who it is once the file `go` is there; return the session.
+    """Spawn an agent that leaves an orphan, and return the session. The orphan runs `whoami` once file `go` exists.
 
-    An agent that is started again leaves no second orphan.
+    A restarted agent leaves no second orphan.
     """
     orphan = WAITING.format(probe=probe("who"))
     script = f"test -e begun || {{ touch begun; {orphan}; }}; exec sleep 60"
     made = shop.spawn_session("--name", "ada", "--", "sh", "-c", script)
-    wait_until((shop.repo / "begun").exists, what="the orphan's start")
-    wait_until(lambda: shop.show_session("ada")["status"] == "working", what="the agent's start")
+    wait_until((shop.repo / "begun").exists, what="the start of the orphan")
+    wait_until(lambda: shop.show_session("ada")["status"] == "working", what="the start of the agent")
     return made
 
 
-def test_an_orphan_stays_its_session_when_the_server_was_killed(supervised: Workshop) -> None:
+def test_an_orphan_is_still_identified_as_the_session_after_a_kill_of_the_server(supervised: Workshop) -> None:
     made = begin_waiting_orphan(supervised)
     supervised.live.kill()
     (supervised.repo / "go").touch()
@@ -95,18 +95,18 @@ def test_an_orphan_stays_its_session_when_the_server_was_killed(supervised: Work
 
 
 def test_an_orphan_of_a_killed_runner_is_nobody(supervised: Workshop) -> None:
-    """The supervisor adopts the orphan, and the agent is started again under another runner."""
+    """Kill the runner: the supervisor adopts the orphan, and another runner starts the agent again."""
     begin_waiting_orphan(supervised)
     (note,) = supervised.runner_notes()
     os.kill(note["runner"], signal.SIGKILL)
-    wait_until(lambda: not is_running((note["runner"], note["runner_started"])), what="the runner's end")
+    wait_until(lambda: not is_running((note["runner"], note["runner_started"])), what="the end of the runner")
     (supervised.repo / "go").touch()
     answer = answer_in(supervised.repo / "who")
     assert answer.get("role") == "nobody" or answer.get("code") == "not_authenticated", answer
 
 
 class Reporter:
-    """An agent that reports to the server as its runner would, with the session's own token."""
+    """An agent that sends reports of a runner to the server, with the token of the session."""
 
     def __init__(self, shop: Workshop, name: str) -> None:
         self._shop = shop
@@ -118,9 +118,9 @@ class Reporter:
             "-c",
             "printenv MAESTRO_TOKEN > token.part; mv token.part token; exec sleep 60",
         )
-        wait_until((shop.repo / "token").exists, what="the token")
+        wait_until((shop.repo / "token").exists, what="the file with the token")
         self.token = (shop.repo / "token").read_text().strip()
-        wait_until(lambda: shop.show_session(name)["status"] == "working", what="the agent's start")
+        wait_until(lambda: shop.show_session(name)["status"] == "working", what="the start of the agent")
 
     def report(self, **facts: Any) -> httpx.Response:
         body = {"report": json.dumps({"epoch": 1, **facts})}
@@ -128,8 +128,8 @@ class Reporter:
         return httpx.post(f"{self._shop.live.url}/api/runners/report", json=body, headers=head)
 
 
-def test_an_agent_cannot_name_another_process_as_its_own(shop: Workshop) -> None:
-    """A report that names this test's process would make the person's commands the agent's."""
+def test_an_agent_cannot_report_another_process_as_its_program(shop: Workshop) -> None:
+    """Send a report that names the process of this test: it would turn the person's commands into the agent's."""
     agent = Reporter(shop, "ada")
     started = process_tree.process_start(os.getpid())
     answer = agent.report(kind="started", pid=os.getpid(), pid_started=started, runner=1, runner_started="1")
@@ -137,22 +137,22 @@ def test_an_agent_cannot_name_another_process_as_its_own(shop: Workshop) -> None
     assert shop.call_json("whoami")["role"] == "person"
 
 
-def test_an_agent_cannot_report_its_own_end(shop: Workshop) -> None:
+def test_an_agent_cannot_report_the_end_of_its_program(shop: Workshop) -> None:
     agent = Reporter(shop, "ada")
     assert agent.report(kind="exited", code=0).status_code in (401, 403)
     assert shop.show_session("ada")["ended_at"] is None
 
 
-def test_the_environment_of_an_agent_does_not_hold_its_runners_secret(shop: Workshop) -> None:
+def test_the_environment_of_an_agent_does_not_contain_the_secret_of_the_runner(shop: Workshop) -> None:
     shop.spawn_session("--name", "ada", "--", "sh", "-c", "env > all.part; mv all.part all; exec sleep 60")
-    wait_until((shop.repo / "all").exists, what="the environment")
+    wait_until((shop.repo / "all").exists, what="the file with the environment")
     session = shop.show_session("ada")["id"]
     secret = Secrets(shop.live.home).runner_secret(session, 1)
     assert secret and secret not in (shop.repo / "all").read_text()
 
 
-def test_an_orphan_of_a_runner_from_before_the_upgrade_is_its_session(shop: Workshop) -> None:
-    """A runner of an earlier version reported its pid without its start time."""
+def test_an_orphan_of_a_runner_from_before_an_upgrade_is_identified_as_the_session(shop: Workshop) -> None:
+    """Simulate a runner of an earlier version, which reported its pid without its start time."""
     made = begin_waiting_orphan(shop)
     shop.live.kill()
     with contextlib.closing(sqlite3.connect(shop.live.home / "maestro.db")) as database, database:
@@ -163,8 +163,8 @@ def test_an_orphan_of_a_runner_from_before_the_upgrade_is_its_session(shop: Work
     assert (answer["role"], answer["session"]["id"]) == ("worker", made["id"])
 
 
-def test_an_agent_that_the_store_does_not_know_is_nobody(shop: Workshop) -> None:
-    """The data directory was put back to an earlier state by hand while the agent ran on."""
+def test_an_agent_whose_session_is_not_in_the_store_is_nobody(shop: Workshop) -> None:
+    """Put the data directory back to an earlier state while the agent runs."""
     database, earlier = shop.live.home / "maestro.db", shop.live.home / "earlier.db"
     shop.call_json("status")
     with (
@@ -191,8 +191,8 @@ def test_an_agent_of_another_data_directory_is_nobody(supervised: Workshop, tmp_
     assert answer.get("role") == "nobody" or answer.get("code") == "not_authenticated", answer
 
 
-def test_an_agent_is_the_person_of_a_server_that_it_has_started(supervised: Workshop, tmp_path: Path) -> None:
-    """An agent may work on Maestro itself and run its tests. Such a server knows nothing of the agent's own."""
+def test_an_agent_is_the_person_for_a_server_that_the_agent_has_started(supervised: Workshop, tmp_path: Path) -> None:
+    """Let an agent start a server, as in tests of Maestro: this server does not know the session of the agent."""
     own = f"env -i MAESTRO_HOME={tmp_path / 'own'} HOME=$HOME PATH=$PATH"
     script = f"{own} {MAESTRO} up --port 0; {own} sh -c '{probe('who')}'; {own} {MAESTRO} down; exec sleep 60"
     supervised.spawn_session("--name", "ada", "--", "sh", "-c", script)

@@ -1,4 +1,4 @@
-"""A session's command reads and writes files of the session's own checkout, and no others without the person's leave."""
+"""Tests that a session's command reads and writes only files of its checkout, unless the person permits more."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SECRET = "the person's secret\n"
 
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Put both clients side by side, as an installation does."""
+    """Return the Python client and, with a compiler, the native client, in a common folder as in an installation."""
     folder = tmp_path_factory.mktemp("bin")
     python = folder / "maestro-py"
     python.write_text(Path(script.__file__).read_text().replace("#!python", f"#!{sys.executable}", 1))
@@ -56,7 +56,7 @@ def send(path: Path | str) -> tuple[str, ...]:
     return ("mail", "send", "human", "--subject", "s", "--message", "m", "--attach", str(path))
 
 
-def test_files_outside_the_checkout_are_not_read(shop: Workshop, program: Path, secret: Path) -> None:
+def test_a_session_cannot_read_files_outside_the_checkout(shop: Workshop, program: Path, secret: Path) -> None:
     (shop.repo / "link").symlink_to(secret)
     (shop.repo / "folder").symlink_to(secret.parent)
     shop.create_task("Work")
@@ -76,7 +76,9 @@ def test_files_outside_the_checkout_are_not_read(shop: Workshop, program: Path, 
     assert len(shop.call_json("task", "list")["tasks"]) == 1
 
 
-def test_files_outside_the_checkout_are_not_written(shop: Workshop, program: Path, secret: Path) -> None:
+def test_a_session_cannot_write_files_outside_the_checkout_or_settings_of_git_and_maestro(
+    shop: Workshop, program: Path, secret: Path
+) -> None:
     (shop.repo / "folder").symlink_to(secret.parent)
     shop.create_task("Work")
     lead = shop.register_session("lead", "--mode", "coordinate")
@@ -88,7 +90,7 @@ def test_files_outside_the_checkout_are_not_written(shop: Workshop, program: Pat
     assert not hook.exists() and list(secret.parent.iterdir()) == [secret]
 
 
-def test_a_link_of_the_files_name_is_replaced_and_not_followed(shop: Workshop, program: Path, secret: Path) -> None:
+def test_an_export_replaces_a_link_and_does_not_follow_it(shop: Workshop, program: Path, secret: Path) -> None:
     (shop.repo / "story.html").symlink_to(secret)
     shop.create_task("Work")
     lead = shop.register_session("lead", "--mode", "coordinate")
@@ -96,7 +98,7 @@ def test_a_link_of_the_files_name_is_replaced_and_not_followed(shop: Workshop, p
     assert not (shop.repo / "story.html").is_symlink() and "<html" in (shop.repo / "story.html").read_text()
 
 
-def test_files_of_the_checkout_are_free(shop: Workshop, program: Path) -> None:
+def test_a_session_can_read_and_write_files_of_the_checkout(shop: Workshop, program: Path) -> None:
     (shop.repo / "docs").mkdir()
     (shop.repo / "docs" / "notes.md").write_text("notes\n")
     (shop.repo / "link").symlink_to("docs/notes.md")
@@ -110,7 +112,9 @@ def test_files_of_the_checkout_are_free(shop: Workshop, program: Path) -> None:
     assert len(shop.call_json("mail", "inbox", "--peek")["messages"]) == 4
 
 
-def test_the_person_is_free_and_gives_leave(shop: Workshop, program: Path, secret: Path, tmp_path: Path) -> None:
+def test_the_person_can_use_any_file_and_can_permit_it_to_a_session(
+    shop: Workshop, program: Path, secret: Path, tmp_path: Path
+) -> None:
     shop.create_task("Work")
     worker = shop.register_session("worker")
     shop.call_as(worker, *send(secret), exits=REFUSED, program=program)
@@ -121,7 +125,7 @@ def test_the_person_is_free_and_gives_leave(shop: Workshop, program: Path, secre
     assert "<html" in (tmp_path / "story.html").read_text()
 
 
-def test_a_pipe_has_no_path_and_is_free(shop: Workshop, program: Path) -> None:
+def test_a_session_can_attach_a_pipe_which_has_no_path(shop: Workshop, program: Path) -> None:
     worker = shop.register_session("worker")
     environment = shop.live.environment(MAESTRO_TOKEN=worker["token"])
     words = " ".join(send("/dev/stdin"))
@@ -135,17 +139,19 @@ def test_a_pipe_has_no_path_and_is_free(shop: Workshop, program: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_a_worker_in_a_worktree_reads_its_worktree_only(shop: Workshop) -> None:
+def test_a_worker_in_a_worktree_reads_only_files_of_the_worktree(shop: Workshop) -> None:
     (shop.repo / "main-only").write_text("x\n")
     script = "echo own > own; maestro {ok} && ! maestro {bad} && echo held > held; sleep 1000"
     filled = script.format(ok=" ".join(send("own")), bad=" ".join(send(shop.repo / "main-only")))
     worker = shop.spawn_session("--name", "w", "--worktree", "--", "sh", "-c", filled)
-    wait_until(lambda: (Path(worker["directory"]) / "held").exists(), what="the refusal")
+    wait_until(lambda: (Path(worker["directory"]) / "held").exists(), what="the refusal in the worktree")
     (letter,) = shop.call_json("mail", "inbox")["messages"]
     assert letter["attachments"][0]["file_name"] == "own"
 
 
-def test_a_client_without_a_socket_asks_too(shop: Workshop, programs: dict[str, Path], secret: Path) -> None:
+def test_a_client_that_uses_http_also_asks_the_server_before_it_reads_a_file(
+    shop: Workshop, programs: dict[str, Path], secret: Path
+) -> None:
     (shop.repo / "notes.md").write_text("notes\n")
     worker = shop.register_session("worker")
     environment = shop.live.environment(
@@ -161,7 +167,7 @@ def test_a_client_without_a_socket_asks_too(shop: Workshop, programs: dict[str, 
     assert run(shop.repo / "notes.md").returncode == 0
 
 
-def test_the_question_itself_over_rest(shop: Workshop, secret: Path) -> None:
+def test_the_operation_file_check_permits_only_files_of_the_checkout(shop: Workshop, secret: Path) -> None:
     worker = shop.register_session("worker")
 
     def ask(token: str, path: Path, access: str) -> int:

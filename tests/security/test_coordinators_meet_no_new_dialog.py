@@ -1,4 +1,4 @@
-"""The normal course of a coordinator with the default grant: nobody is asked, and nothing is refused."""
+"""Tests that usual work of a coordinator with the default grant opens no ask and meets no refusal."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 from maestro.testing.supervised import wait_until
 from maestro.testing.workshop import Workshop
 
-# Stands in for Claude Code: takes any flags, does the work, reports and stays like a program that waits for input.
+# A stand-in for Claude Code: accepts any flags, works, reports, and stays like a program that waits for input.
 TOOL = """#!/bin/sh
 echo parsed > parser.txt
 git add -A
@@ -18,7 +18,7 @@ exec sleep 1000
 """
 
 
-def test_spawn_a_known_tool_attach_a_file_and_merge(shop: Workshop) -> None:
+def test_a_coordinator_spawns_a_known_tool_attaches_a_file_and_merges_without_an_ask(shop: Workshop) -> None:
     program = shop.live.home / "claude-stand-in"
     program.write_text(TOOL)
     program.chmod(0o755)
@@ -31,7 +31,7 @@ def test_spawn_a_known_tool_attach_a_file_and_merge(shop: Workshop) -> None:
     assert (worker["permission"], worker["grant"]) == ("edit", "edit")
     letter = ("mail", "send", "parser", "--subject", "Grammar", "--message", "Read it.", "--attach", "grammar.md")
     shop.call_as(lead, *letter)
-    wait_until(lambda: shop.task_status("#1") == "completed", what="the worker's report")
+    wait_until(lambda: shop.task_status("#1") == "completed", what="the report of the worker")
     shop.call_as(lead, "worktree", "merge", "parser", "--into", "main")
     assert (shop.repo / "parser.txt").read_text() == "parsed\n"
     inbox = json.loads(shop.call_as(lead, "mail", "inbox", "--json"))["messages"]

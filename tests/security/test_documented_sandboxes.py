@@ -1,4 +1,4 @@
-"""The sandboxes of docs/security.md keep an agent from everything but its session: the page's own commands run here."""
+"""Tests that the sandboxes of docs/security.md limit an agent to its session. The tests run the page's commands."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "security.md"
 BIN = Path(sys.executable).parent
 SOURCE = Path(maestro.__file__).parents[1]
 REFUSED = 4
-# Stands in for an agent: tries each thing once, and keeps the exit code and the output.
+# A stand-in for an agent: tries each access once, and keeps exit code and output.
 AGENT = """#!/bin/sh
 attempt() { name=$1; shift; "$@" > said.$name 2>&1; echo $? > code.$name; }
 attempt session maestro whoami --json
@@ -60,13 +60,13 @@ CALL = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "w
 
 
 def read_commands(heading: str) -> list[str]:
-    """Return the shell blocks of one section of the page, in order."""
+    """Return the shell blocks of a section of the page, in order."""
     section = PAGE.read_text().split(f"\n## {heading}\n")[1].split("\n## ")[0]
     return re.findall(r"```sh\n(.*?)```", section, re.DOTALL)
 
 
 class Trial:
-    """A person with a project, another project, and the commands of the page."""
+    """A person with two projects, and the commands of the page."""
 
     def __init__(self, shop: Workshop, folder: Path) -> None:
         self.shop, self.folder = shop, folder
@@ -87,7 +87,7 @@ class Trial:
         path.chmod(0o755)
 
     def run(self, commands: str, **variables: str) -> None:
-        """Run commands of the page in the checkout, as the person."""
+        """Run commands of the page in the checkout as the person."""
         environment = self.shop.live.environment(**variables)
         done = subprocess.run(
             ["sh", "-ec", commands], cwd=self.shop.repo, env=environment, capture_output=True, text=True, timeout=60
@@ -95,12 +95,12 @@ class Trial:
         assert done.returncode == 0, (commands, done.stdout, done.stderr)
 
     def worktree_of(self, name: str) -> Path:
-        """Return the worktree of a spawned session, once the agent has tried everything."""
+        """Return the worktree of a spawned session after the agent has tried every access."""
         (found,) = (self.shop.live.home / "worktrees").glob(f"*/{name}-*")
         return self.wait_for(found)
 
     def wait_for(self, folder: Path) -> Path:
-        wait_until((folder / "over").exists, what=f"the agent's end in {folder.name}")
+        wait_until((folder / "over").exists, what=f"the end of the agent in {folder.name}")
         return folder
 
 
@@ -114,7 +114,7 @@ def answer(folder: Path, name: str) -> dict[str, Any]:
 
 
 def assert_only_the_session(folder: Path, name: str) -> None:
-    """The agent is its session by the token alone, and finds nothing else of Maestro or of the person."""
+    """Check that the agent is its session only by the token, and reaches nothing else of Maestro or the person."""
     assert answer(folder, "session")["session"]["name"] == name
     assert (code(folder, "nobody"), answer(folder, "nobody")["code"]) == (REFUSED, "not_authenticated")
     assert "You are" in (folder / "said.mcp").read_text()
@@ -124,7 +124,7 @@ def assert_only_the_session(folder: Path, name: str) -> None:
 
 
 def assert_git_obeys_the_person(folder: Path) -> None:
-    """The agent changed nothing that tells git, run by the person or by the server, where to look and what to start."""
+    """Check that the agent could not change the settings of git, which person and server run in the worktree."""
     for change in ("config", "gitfile", "common", "root"):
         assert code(folder, change) != 0, change
 
@@ -153,7 +153,7 @@ def trial(tmp_path: Path, make_repo: Callable[..., Path]) -> Iterator[Trial]:
 
 @pytest.fixture
 def boxed(trial: Trial) -> list[str]:
-    """Install the page's script; return the commands that follow it."""
+    """Install the script of the page, and return the commands that follow the script."""
     if shutil.which("bwrap") is None:
         pytest.skip("bubblewrap is not installed")
     if subprocess.run(["bwrap", "--ro-bind", "/", "/", "--unshare-all", "true"], capture_output=True).returncode:
@@ -164,34 +164,40 @@ def boxed(trial: Trial) -> list[str]:
     return commands
 
 
-def test_a_spawned_agent_in_bubblewrap(trial: Trial, boxed: list[str]) -> None:
+def test_a_spawned_agent_in_bubblewrap_reaches_only_its_session(trial: Trial, boxed: list[str]) -> None:
     trial.run(boxed[0])
     folder = trial.worktree_of("ada")
     assert_only_the_session(folder, "ada")
     assert code(folder, "prompt") == 0
     assert_git_obeys_the_person(folder)
-    assert answer(folder, "hooked")["session"]["status_source"] == "process", "a hook by command tells nothing"
+    assert answer(folder, "hooked")["session"]["status_source"] == "process", (
+        "a hook command inside the sandbox does not change the status"
+    )
     assert "Add the parser" in trial.shop.run_git("log", "--all", "--format=%s")
 
 
-def test_an_agent_by_hand_in_bubblewrap(trial: Trial, boxed: list[str]) -> None:
+def test_an_agent_started_by_hand_in_bubblewrap_reaches_only_its_session(trial: Trial, boxed: list[str]) -> None:
     trial.run(boxed[1].replace("http://127.0.0.1:4747", trial.shop.live.url))
     folder = trial.wait_for(trial.shop.repo.with_name("vc-ben"))
     assert_only_the_session(folder, "ben")
     assert_git_obeys_the_person(folder)
 
 
-def test_a_spawned_agent_in_bubblewrap_with_the_socket(trial: Trial, boxed: list[str]) -> None:
+def test_a_spawned_agent_in_bubblewrap_with_the_socket_is_identified_by_its_process(
+    trial: Trial, boxed: list[str]
+) -> None:
     trial.run(boxed[0].replace("-- boxed", "-- env BOXED_SOCKET=1 boxed"))
     folder = trial.worktree_of("ada")
     for way in ("session", "nobody"):
-        assert answer(folder, way)["session"]["name"] == "ada", "without its token, the process tells the session"
+        assert answer(folder, way)["session"]["name"] == "ada", (
+            "without the token, the process identifies the session"
+        )
     assert answer(folder, "hooked")["session"]["status_source"] == "hook"
     assert code(folder, "token") != 0
     assert code(folder, "control") != 0
 
 
-# Stands in for Claude Code: reads the files that its arguments name, and calls one of its hooks.
+# A stand-in for Claude Code: reads the files that its arguments name, and calls one of its hooks.
 CLAUDE = """#!/bin/sh
 python - "$@" > said.files 2>&1 <<'END'
 import json, os, sys, urllib.request
@@ -208,7 +214,7 @@ exec ./my-agent
 
 
 @pytest.mark.usefixtures("boxed")
-def test_a_known_tool_in_bubblewrap(trial: Trial) -> None:
+def test_a_known_tool_in_bubblewrap_reads_its_files_and_reaches_its_hooks(trial: Trial) -> None:
     programs = trial.folder / "bin"
     trial.install(programs / "claude", CLAUDE)
     trial.install(programs / "boxed-claude", '#!/bin/sh\nexec boxed claude "$@"\n')
@@ -221,7 +227,7 @@ def test_a_known_tool_in_bubblewrap(trial: Trial) -> None:
 
 @pytest.fixture
 def installation() -> Iterator[Path]:
-    """Install Maestro where other users can run it; skip where its source cannot be read by them."""
+    """Install Maestro in a folder that other users can read. Skip the test if no such Python exists."""
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     python = shutil.which(version, path="/usr/bin:/usr/local/bin")
     if python is None:
@@ -240,7 +246,7 @@ def installation() -> Iterator[Path]:
 
 @pytest.fixture
 def user() -> Iterator[str]:
-    """Name a user that the page's commands may make; remove the user and the rule of sudo afterwards."""
+    """Yield the name of a new user. Remove the user and the rule of sudo afterwards."""
     if os.geteuid() != 0:
         pytest.skip("only root makes users")
     if not shutil.which("useradd") or not shutil.which("sudo"):
@@ -251,7 +257,7 @@ def user() -> Iterator[str]:
     subprocess.run(["userdel", "--remove", name], capture_output=True)
 
 
-def test_an_agent_under_another_user(trial: Trial, user: str, installation: Path) -> None:
+def test_an_agent_under_another_user_reaches_only_its_session(trial: Trial, user: str, installation: Path) -> None:
     prepare, _install, start, take_over = (
         block.replace("vc-agent", user).replace("/opt/maestro", os.fspath(installation))
         for block in read_commands("An agent under another user")

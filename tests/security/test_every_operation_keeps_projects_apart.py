@@ -1,4 +1,4 @@
-"""Every operation, for five kinds of caller, over REST and over MCP: no answer and no change outside the table."""
+"""Tests that every operation gives five kinds of caller the outcome of the table, over REST and over MCP."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from maestro.operations.registry import REGISTRY
 CALLERS = ("peer", "coordinator", "worker", "ended", "nobody")
 SESSIONS = ("peer", "coordinator", "worker")
 WORKERS = ("peer", "worker")
-# What MCP clients read by address: like the table, for the same five callers.
+# Resources that MCP clients read by address, with the expected texts as in the table.
 RESOURCES = {
     "maestro://tasks/{victim.task}": (
         "accept description gate-command paper-file paper-title reason report title",
@@ -29,7 +29,7 @@ RESOURCES = {
     "maestro://thread/{victim.message}": ("attachment-name mail subject", "missing"),
 }
 TRIES_MAX = 3
-# The server writes here whoever calls and whatever comes of it: signs of life, and its index of words.
+# The server writes these tables after any call: signs of life, and the search index.
 UNSTEADY = re.compile(r"message_words|search_state|sqlite_|idempotency|session_signals|hook")
 UNSTEADY_COLUMNS = {"seen_at", "lease_until", "updated_at"}
 
@@ -67,7 +67,7 @@ def expand(text: str) -> list[str]:
 
 
 def shown(outcome: Outcome, caller: str) -> frozenset[str]:
-    """Return the marked texts of an answer, without those of the caller's own project `evil`."""
+    """Return the marked texts of an answer, without texts of the caller's own project `evil`."""
     is_own = caller in ("coordinator", "worker")
     return frozenset(name for name in outcome.markers if not (is_own and name.startswith("evil.")))
 
@@ -81,7 +81,7 @@ def check(world: World, one: Row, caller: str, ask: Callable[[], Outcome]) -> No
 
 
 def unchanged(world: World, ask: Callable[[], Outcome]) -> Outcome:
-    """Ask, and see that the store stays as it is. What upkeep writes meanwhile is not written again and again."""
+    """Ask, and check that the store does not change. A background job can write meanwhile, so repeat the request."""
     for _ in range(TRIES_MAX):
         before = dump(world)
         outcome = ask()
@@ -93,7 +93,7 @@ def unchanged(world: World, ask: Callable[[], Outcome]) -> Outcome:
 
 
 def dump(world: World) -> dict[str, list[str]]:
-    """Return every row of every steady table; the log is among them."""
+    """Return every row of every table that changes only through calls, including the log."""
     database = sqlite3.connect(f"file:{world.live.home / 'maestro.db'}?mode=ro", uri=True)
     try:
         names = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
@@ -108,17 +108,17 @@ def rows_of(database: sqlite3.Connection, table: str) -> list[str]:
     return [repr([found[place] for place in kept]) for found in cursor]
 
 
-def test_every_operation_has_a_row() -> None:
+def test_the_table_has_a_row_for_every_operation() -> None:
     assert {one.operation for one in TABLE} == set(REGISTRY)
 
 
-def test_every_operation_that_is_a_tool_is_called_as_one() -> None:
+def test_the_table_calls_every_tool_over_mcp() -> None:
     called = {one.operation for one in TABLE if tool_call(one.operation, one.fields)}
-    assert called == set(OFFERED) - {"mail.wait"}  # it has a test of its own
+    assert called == set(OFFERED) - {"mail.wait"}  # another test calls mail.wait
 
 
-def test_every_project_has_secrets_that_its_own_agents_see(world: World) -> None:
-    """The table is worth something only if its requests reach what they are meant to reach."""
+def test_an_agent_sees_the_secrets_of_its_own_project(world: World) -> None:
+    """Check that the requests of the table reach the marked texts. Otherwise the table would prove nothing."""
     found = {name for one in TABLE for name in expected(one, "peer")[1]}
     kinds = {"description", "accept", "gate-command", "gate-output", "reason", "report", "paper-body", "paper-file"}
     kinds |= {"ask-text", "mail", "subject", "attachment", "run-words", "worktree", "directive", "identity", "model"}
@@ -128,7 +128,7 @@ def test_every_project_has_secrets_that_its_own_agents_see(world: World) -> None
 
 @pytest.mark.parametrize("caller", CALLERS)
 @pytest.mark.parametrize("one", TABLE, ids=case_ids(TABLE))
-def test_over_rest(world: World, one: Row, caller: str) -> None:
+def test_a_request_over_rest_has_the_outcome_of_the_table(world: World, one: Row, caller: str) -> None:
     check(world, one, caller, lambda: ask_rest(world, caller, one.operation, one.fields))
 
 
@@ -137,7 +137,7 @@ BY_TOOL = tuple(one for one in TABLE if tool_call(one.operation, one.fields))
 
 @pytest.mark.parametrize("caller", CALLERS)
 @pytest.mark.parametrize("one", BY_TOOL, ids=case_ids(BY_TOOL))
-def test_over_mcp(world: World, mcp: Mcp, one: Row, caller: str) -> None:
+def test_a_tool_call_over_mcp_has_the_outcome_of_the_table(world: World, mcp: Mcp, one: Row, caller: str) -> None:
     said = tool_call(one.operation, one.fields)
     assert said is not None
     if PROJECT in one.fields and not names_project(one.operation) and caller in SESSIONS:
@@ -146,13 +146,13 @@ def test_over_mcp(world: World, mcp: Mcp, one: Row, caller: str) -> None:
         assert not outcome.markers
         return
     if caller in WORKERS and OFFERED[one.operation][0].is_hidden_from_workers:
-        one = one._replace(**{caller: "refused"})  # workers do not have the tools of those who lead
+        one = one._replace(**{caller: "refused"})  # workers do not have the tools of coordinators
     check(world, one, caller, lambda: mcp.ask(caller, *said))
 
 
 @pytest.mark.parametrize("caller", SESSIONS)
 def test_a_wait_over_mcp_shows_the_mail_of_the_caller(world: World, mcp: Mcp, caller: str) -> None:
-    """What is unread depends on the cases before; it is always part of the whole inbox."""
+    """Check only that the mail is part of the inbox: the unread mail depends on the cases before."""
     (inbox,) = [one for one in TABLE if one.operation == "mail.inbox" and "of" not in one.fields]
     outcome = mcp.ask(caller, "wait", {"timeout": 0.001})
     assert outcome.word in ("ok", "late")
@@ -161,7 +161,7 @@ def test_a_wait_over_mcp_shows_the_mail_of_the_caller(world: World, mcp: Mcp, ca
 
 @pytest.mark.parametrize("caller", CALLERS)
 @pytest.mark.parametrize("uri", RESOURCES)
-def test_resources_over_mcp(world: World, mcp: Mcp, uri: str, caller: str) -> None:
+def test_a_resource_over_mcp_shows_only_the_expected_texts(world: World, mcp: Mcp, uri: str, caller: str) -> None:
     peer, foreign = (text if text == "missing" else f"ok {text}" for text in RESOURCES[uri])
     one = Row(uri, {}, peer, foreign, foreign)
     check(world, one, caller, lambda: mcp.read(caller, uri))

@@ -1,4 +1,4 @@
-"""Maestro writes into checkouts without following links that agents put there."""
+"""Tests that Maestro writes into checkouts without following links that agents made."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def names_in(folder: Path) -> list[str]:
 
 
 class Coordinator:
-    """A coordinator's session in one checkout, over HTTP."""
+    """The session of a coordinator in a checkout, over HTTP."""
 
     def __init__(self, live: LiveServer, checkout: Path) -> None:
         self.live, self.checkout = live, checkout
@@ -41,7 +41,7 @@ class Coordinator:
 
 @pytest.fixture
 def target(tmp_path: Path) -> Path:
-    """A file of the person outside of any checkout."""
+    """Return a file of the person outside every checkout."""
     file = tmp_path / "bashrc"
     file.write_text("# the person's own\n")
     return file
@@ -55,7 +55,7 @@ def coordinator(live: LiveServer, make_repo: MakeRepo) -> Coordinator:
     return Coordinator(live, checkout)
 
 
-def test_a_link_in_the_place_of_a_part_file_is_not_written_through(coordinator: Coordinator, target: Path) -> None:
+def test_a_link_with_the_name_of_a_part_file_is_not_followed(coordinator: Coordinator, target: Path) -> None:
     (coordinator.checkout / ".maestro" / ".config.toml.part").symlink_to(target)
     assert coordinator.link().status_code == 200
     assert target.read_text() == "# the person's own\n"
@@ -63,7 +63,7 @@ def test_a_link_in_the_place_of_a_part_file_is_not_written_through(coordinator: 
 
 
 @pytest.mark.parametrize("name", [".maestro/config.toml", ".maestro/local.toml", ".maestro/.gitignore"])
-def test_a_file_that_is_a_link_is_refused(coordinator: Coordinator, target: Path, name: str) -> None:
+def test_a_settings_file_that_is_a_link_is_refused(coordinator: Coordinator, target: Path, name: str) -> None:
     file = coordinator.checkout / name
     file.unlink(missing_ok=True)
     file.symlink_to(target)
@@ -82,14 +82,16 @@ def test_a_maestro_folder_that_is_a_link_is_refused(coordinator: Coordinator, tm
     assert names_in(elsewhere) == ["config.toml"] and (elsewhere / "config.toml").read_text() == HOSTILE
 
 
-def test_a_pipe_in_the_place_of_a_settings_file_is_refused_at_once(coordinator: Coordinator) -> None:
+def test_a_pipe_with_the_name_of_a_settings_file_is_refused_at_once(coordinator: Coordinator) -> None:
     file = coordinator.checkout / ".maestro" / "config.toml"
     file.unlink()
     os.mkfifo(file)
     assert coordinator.link().status_code == 400
 
 
-async def test_the_record_of_a_worktree_is_not_written_through_a_link(make_repo: MakeRepo, target: Path) -> None:
+async def test_a_link_with_the_name_of_a_part_file_of_a_worktree_record_is_not_followed(
+    make_repo: MakeRepo, target: Path
+) -> None:
     repo = make_repo("vc")
     subprocess.run(["git", "commit", "-q", "--allow-empty", "-m", "first"], cwd=repo, check=True)
     made = await worktrees.create_worktree(str(repo), path=str(repo.parent / "tree"), branch="b")
@@ -100,7 +102,7 @@ async def test_the_record_of_a_worktree_is_not_written_through_a_link(make_repo:
     assert records.read_record(str(git_dir)).copied == {"$(touch pwned)": "x"}
 
 
-async def test_a_pipe_in_the_place_of_a_record_stops_nobody(make_repo: MakeRepo) -> None:
+async def test_a_pipe_with_the_name_of_a_worktree_record_does_not_block_the_reader(make_repo: MakeRepo) -> None:
     repo = make_repo("vc")
     os.mkfifo(repo / "maestro.json")
     assert records.read_record(str(repo)) == records.WorktreeRecord()

@@ -1,4 +1,4 @@
-"""Maestro's own files are closed to others whatever the umask; programs that Maestro starts get the person's umask."""
+"""Tests that Maestro's files are private under every umask, and that started programs get the person's umask."""
 
 import json
 import os
@@ -12,7 +12,7 @@ import pytest
 from maestro.testing.live import PYTHON_CLIENT
 from maestro.testing.supervised import wait_until
 
-# The agent's own folders and the worktrees are the person's: everything else in the data directory is Maestro's.
+# The worktrees are the person's. All other files in the data directory are Maestro's.
 PERSONS = ("worktrees",)
 
 
@@ -58,7 +58,7 @@ def person(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Person]:
     made.maestro("down")
 
 
-def test_own_files_are_private_and_programs_get_the_persons_umask(person: Person) -> None:
+def test_files_of_maestro_are_private_and_programs_get_the_umask_of_the_person(person: Person) -> None:
     person.maestro("up", "--port", "0")
     person.maestro("init")
     person.maestro("config", "set", "events_days", "30")

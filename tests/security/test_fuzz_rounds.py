@@ -1,6 +1,6 @@
-"""Random and mutated requests and frames never make the server fail, crash or hang.
+"""Tests that random and mutated requests and frames never make the server fail, crash or hang.
 
-An answer is never 5xx, except for the documented 503; the log holds no traceback; the same server still answers.
+No answer is 5xx, except the documented 503. The log holds no traceback. The same server still answers.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from maestro.store.layout import SOCKET
 from maestro.testing import rounds
 from maestro.testing.raw import connect_to
 
-SECONDS_MAX = 15.0  # for one request; the server gives an unfinished head ten seconds
+SECONDS_MAX = 15.0  # the limit of a request; the server gives an incomplete head ten seconds
 FRAME_SECONDS_MAX = 2.0
 AVERAGE_SECONDS_MAX = 2.0
-FRESH_ROUNDS = 200  # sessions that a request has ended are made anew
-CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"  # an answer still follows
+FRESH_ROUNDS = 200  # the number of rounds with the same sessions, because a request can end a session
+CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"  # another answer follows
 SIGNS_OF_FAILURE = ("Traceback", "CRITICAL", "never retrieved")
 
 
@@ -37,7 +37,7 @@ def world(tmp_path: Path) -> Iterator[World]:
 
 
 def fresh_tokens(world: World, number: int) -> dict[str, str]:
-    """Return a token of the person, of two new sessions, of a session that has ended, and none."""
+    """Return the tokens of the person, of two new sessions and of an ended session, and an empty token."""
     found = {"person": world.live.token, "ended": world.tokens["ended"], "nobody": ""}
     for name, project, mode in (("worker", "victim", "execute"), ("boss", "evil", "coordinate")):
         made = world.person("POST", "/api/sessions", project=project, name=f"{name}-{number}", mode=mode)
@@ -46,13 +46,13 @@ def fresh_tokens(world: World, number: int) -> dict[str, str]:
 
 
 def exchange(world: World, sent: Sent) -> tuple[int, bytes]:
-    """Send one request; return its status, 0 if the server only hung up, and the beginning of the answer."""
+    """Send a request. Return the status, or 0 if the server only closed the connection, and the first bytes."""
     place = urlsplit(world.live.url)
     data = sent.to_bytes(place.netloc)
     with socket.create_connection((place.hostname, place.port), timeout=SECONDS_MAX) as connection:
         try:
             connection.sendall(data)
-            if sent.cut_bytes is not None or sent.headers:  # the server may wait for more, and learns that none comes
+            if sent.cut_bytes is not None or sent.headers:  # the server can wait for more bytes: none come
                 connection.shutdown(socket.SHUT_WR)
             said = b""
             while b"\r\n\r\n" not in said and (part := connection.recv(65536)):
@@ -64,13 +64,13 @@ def exchange(world: World, sent: Sent) -> tuple[int, bytes]:
 
 
 def check_answer(sent: Sent, status: int, said: bytes, told: str) -> None:
-    """Refuse a failure of the server; 503 is documented for connections that show no token."""
+    """Fail on an error of the server. 503 is documented for connections without a token."""
     is_documented = status == 503 and b"limit_reached" in said
     assert status < 500 or is_documented, f"{told}: {sent} gave {said[:2000]!r}"
 
 
 def check_server(world: World, pid: int, told: str) -> None:
-    """Assert that the same server answers, and that its log tells of no failure."""
+    """Fail if another server answers, or if the server's log contains a failure."""
     assert world.live.process is not None and world.live.process.poll() is None, told
     assert world.person("GET", "/api/whoami")["role"] == "person"
     assert world.person("GET", "/api/status")["pid"] == pid, told
@@ -129,7 +129,7 @@ def test_random_frames_never_make_the_server_fail(world: World) -> None:
 
 
 def play_frames(world: World, data: bytes) -> str:
-    """Send bytes to the command's socket and read to the end; return how the connection ended."""
+    """Send bytes to the Unix socket and read to the end. Return the way in which the connection ended."""
     sock = connect_to(world.live.home / SOCKET)
     with sock:
         sock.settimeout(FRAME_SECONDS_MAX)

@@ -1,4 +1,4 @@
-"""A gate in a sandbox reaches its worktree and its own loopback, and neither Maestro nor the person's files."""
+"""Tests that a gate in a sandbox reaches its worktree and loopback, but neither Maestro nor the person's files."""
 
 from __future__ import annotations
 
@@ -38,20 +38,20 @@ assert taken.recv(5) == b"hello"
 
 
 def judge(shop: Workshop, script: str, *words: str) -> dict[str, Any]:
-    """Let a worker hand in a task with the script as its gate; return the gate's result."""
+    """Let a worker complete a task with the script as gate, and return the result of the gate."""
     (shop.repo / "gate.sh").write_text(script)
     shop.run_git("add", "gate.sh")
     shop.run_git("commit", "-qm", "gate")
     ref = shop.create_task("Parser", "--gate", "sh gate.sh")["ref"]
     shop.spawn_session("--task", ref, *words, "--", "true")
-    found = wait_until(lambda: shop.call_json("task", "show", ref)["evidence"], what="a verdict")
+    found = wait_until(lambda: shop.call_json("task", "show", ref)["evidence"], what="the verdict of the gate")
     result: dict[str, Any] = found[0]
     return result | {"ref": ref, "output": shop.run_maestro("task", "gate", ref)}
 
 
 @pytest.fixture
 def boxed(shop: Workshop) -> Workshop:
-    """A workshop whose project runs its gates in bubblewrap."""
+    """Return a workshop whose project runs gates in bubblewrap."""
     shop.run_maestro("init")
     shop.run_maestro("project", "edit", "vc", "--sandbox", "bubblewrap")
     return shop
@@ -59,7 +59,7 @@ def boxed(shop: Workshop) -> Workshop:
 
 @needs_bubblewrap
 @pytest.mark.parametrize("words", [(), ("--worktree",)], ids=["checkout", "worktree"])
-def test_a_sandboxed_gate_can_work(boxed: Workshop, words: tuple[str, ...]) -> None:
+def test_a_sandboxed_gate_can_use_git_python_files_and_loopback(boxed: Workshop, words: tuple[str, ...]) -> None:
     script = "\n".join(
         (
             "set -e",
@@ -78,7 +78,7 @@ def test_a_sandboxed_gate_can_work(boxed: Workshop, words: tuple[str, ...]) -> N
 
 
 @needs_bubblewrap
-def test_a_gate_in_a_worktree_can_commit(boxed: Workshop) -> None:
+def test_a_sandboxed_gate_in_a_worktree_can_commit(boxed: Workshop) -> None:
     commit = "git -c user.name=g -c user.email=g@localhost commit -q --allow-empty -m made && git log -1 --format=%s"
     result = judge(boxed, commit, "--worktree")
     assert result["passed"], result["output"]
@@ -87,7 +87,9 @@ def test_a_gate_in_a_worktree_can_commit(boxed: Workshop) -> None:
 
 @needs_bubblewrap
 @pytest.mark.parametrize("words", [(), ("--worktree",)], ids=["checkout", "worktree"])
-def test_a_sandboxed_gate_reaches_nothing_else(boxed: Workshop, tmp_path: Path, words: tuple[str, ...]) -> None:
+def test_a_sandboxed_gate_reaches_neither_maestro_nor_files_of_the_person(
+    boxed: Workshop, tmp_path: Path, words: tuple[str, ...]
+) -> None:
     home = Path(boxed.live.environment()["HOME"])
     (home / "secret").write_text("of the person\n")
     outside = tmp_path / "outside"
@@ -120,7 +122,7 @@ def test_a_sandboxed_gate_reaches_nothing_else(boxed: Workshop, tmp_path: Path, 
 
 
 @needs_bubblewrap
-def test_a_gate_reads_the_listed_caches_alone(boxed: Workshop) -> None:
+def test_a_sandboxed_gate_reads_only_the_listed_caches(boxed: Workshop) -> None:
     home = Path(boxed.live.environment()["HOME"])
     for name in ("listed", "unlisted"):
         (home / name).mkdir()
@@ -132,7 +134,7 @@ def test_a_gate_reads_the_listed_caches_alone(boxed: Workshop) -> None:
 
 
 @needs_bubblewrap
-def test_a_set_up_command_runs_in_the_sandbox(boxed: Workshop, tmp_path: Path) -> None:
+def test_a_setup_command_runs_in_the_sandbox(boxed: Workshop, tmp_path: Path) -> None:
     (boxed.repo / ".maestro").mkdir()
     command = f"touch made; touch {tmp_path}/outside; true"
     (boxed.repo / ".maestro" / "config.toml").write_text(f"[worktree]\nsetup = {json.dumps(command)}\n")
@@ -144,7 +146,7 @@ def test_a_set_up_command_runs_in_the_sandbox(boxed: Workshop, tmp_path: Path) -
     assert not (tmp_path / "outside").exists()
 
 
-def test_a_gate_fails_where_bubblewrap_is_missing_and_does_not_run(
+def test_a_gate_fails_without_running_if_bubblewrap_is_missing(
     shop: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shop.run_maestro("init")
@@ -163,7 +165,7 @@ def test_a_gate_fails_where_bubblewrap_is_missing_and_does_not_run(
     assert not (shop.repo / "ran").exists()
 
 
-def test_a_gate_fails_where_bubblewrap_cannot_start_and_does_not_run(
+def test_a_gate_fails_without_running_if_bubblewrap_cannot_start(
     shop: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shop.run_maestro("init")
@@ -182,13 +184,13 @@ def test_a_gate_fails_where_bubblewrap_cannot_start_and_does_not_run(
     assert not (shop.repo / "ran").exists()
 
 
-def test_gates_run_without_a_sandbox_by_default_and_say_so(shop: Workshop) -> None:
+def test_gates_run_without_a_sandbox_by_default_and_the_task_shows_sandbox_none(shop: Workshop) -> None:
     result = judge(shop, "true")
     assert (result["passed"], result["sandbox"]) == (True, "none")
     assert "sandbox: none" in shop.run_maestro("task", "show", result["ref"])
 
 
-def test_only_the_person_sets_the_sandbox(shop: Workshop) -> None:
+def test_only_the_person_can_set_the_sandbox_of_a_project(shop: Workshop) -> None:
     assert project_ops.EDIT.callers is Callers.PERSON
     lead = shop.register_coordinator()
     shop.call_as(lead, "project", "edit", "vc", "--sandbox", "bubblewrap", exits=4)

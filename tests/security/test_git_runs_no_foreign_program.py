@@ -1,4 +1,4 @@
-"""The server runs git in folders that agents write, and git runs no program that an agent put there."""
+"""Tests that git, run by the server in folders that agents write, runs no program that an agent put there."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def sh(*words: str, cwd: Path) -> str:
 
 
 class Shop:
-    """A server, a repository of the person, and one agent with a worktree of its own."""
+    """A server, a repository of the person, and an agent with a worktree of its own."""
 
     def __init__(self, live: LiveServer, repo: Path, folder: Path) -> None:
         self.live, self.repo, self.folder = live, repo, folder
@@ -44,7 +44,7 @@ class Shop:
         return json.loads(done.stdout)
 
     def spawn(self, name: str) -> Path:
-        """Start an agent that does nothing in a worktree of its own; the path of that worktree."""
+        """Start an agent that only sleeps in a worktree of its own, and return the path of the worktree."""
         done = self.run("session", "spawn", "--name", name, "--worktree", "--", "sleep", "120")
         assert done.returncode == 0, done.stderr.decode()
         for _ in range(600):
@@ -65,7 +65,7 @@ class Shop:
         return self.get(f"/api/worktrees/{name}/diff", project="vc")
 
     def look_at_everything(self) -> None:
-        """Ask for all that makes the server run git in the worktree of `w`."""
+        """Call every operation that makes the server run git in the worktree of `w`."""
         self.diff()
         self.json("worktree", "list")
         self.run("worktree", "merge", "w", "--into", "main")
@@ -100,14 +100,14 @@ def tree(shop: Shop) -> Path:
 
 
 def touch_all(tree: Path) -> None:
-    """Make git look into every file again."""
+    """Change every file, so that git reads each file again."""
     for file in tree.glob("*.txt"):
         file.write_text(file.read_text() + "more\n")
     (tree / "new.txt").write_text("new\n")
 
 
 def hostile_folder(folder: Path, shop: Shop) -> Path:
-    """A git directory whose configuration names a program for every file."""
+    """Return a git directory whose configuration names a program for every file."""
     sh("init", "-q", str(folder), cwd=folder.parent)
     git_dir = folder / ".git"
     for name in ("filter.x.clean", "filter.x.smudge", "core.fsmonitor"):
@@ -115,11 +115,11 @@ def hostile_folder(folder: Path, shop: Shop) -> Path:
     return git_dir
 
 
-# Checkouts that a session names
+# Tests of checkouts that a session names
 
 
 def partial_clone(folder: Path, program: Path, name: str = "origin") -> Path:
-    """A repository that lacks an object, and whose configuration says which program fetches it."""
+    """Return a repository without one of its objects, whose configuration names a program that fetches the object."""
     sh("init", "-q", str(folder), cwd=folder.parent)
     tree = subprocess.run(["git", "mktree"], cwd=folder, input=b"", capture_output=True, check=True).stdout.decode()
     body = f"tree {tree.strip()}\nparent {'1' * 40}\nauthor a <a> 1 +0000\ncommitter a <a> 1 +0000\n\nx\n"
@@ -136,7 +136,7 @@ def partial_clone(folder: Path, program: Path, name: str = "origin") -> Path:
 
 
 @pytest.mark.parametrize("caller", ["worker", "person"])
-def test_a_named_folder_fetches_nothing(shop: Shop, caller: str) -> None:
+def test_git_fetches_nothing_for_a_folder_that_a_caller_names(shop: Shop, caller: str) -> None:
     folder = partial_clone(shop.folder / "D", shop.program)
     token = shop.token("finder") if caller == "worker" else ""
     shop.get("/api/locate", token, path=str(folder))
@@ -145,14 +145,14 @@ def test_a_named_folder_fetches_nothing(shop: Shop, caller: str) -> None:
     assert shop.ran == ""
 
 
-def test_a_session_may_not_register_a_named_folder(shop: Shop) -> None:
+def test_a_session_cannot_register_a_folder_that_it_names(shop: Shop) -> None:
     folder = partial_clone(shop.folder / "D", shop.program)
     answer = shop.get("/api/locate", shop.token("finder"), path=str(folder))
     assert answer.status_code == 403 and "maestro init" in answer.json()["hint"]
 
 
 @pytest.mark.parametrize("way", ["link --path", "settings", "beside"])
-def test_a_folder_of_another_project_fetches_nothing(shop: Shop, way: str) -> None:
+def test_git_fetches_nothing_for_a_linked_folder_of_another_project(shop: Shop, way: str) -> None:
     token = shop.token("lead", mode="coordinate")
     folder = partial_clone(shop.repo.parent / "zz", shop.program)
     if way == "link --path":
@@ -164,8 +164,8 @@ def test_a_folder_of_another_project_fetches_nothing(shop: Shop, way: str) -> No
     assert shop.ran == ""
 
 
-def test_git_is_not_started_in_an_unknown_folder(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    # A git that says where it runs takes the place of the real one.
+def test_the_server_does_not_run_git_in_an_unknown_folder(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    # This git logs its folder and then runs the real git.
     log, real = shop.folder / "git.log", shutil.which("git")
     program = shop.folder / "bin" / "git"
     program.parent.mkdir()
@@ -180,7 +180,7 @@ def test_git_is_not_started_in_an_unknown_folder(shop: Shop, monkeypatch: pytest
     assert str(folder) not in (log.read_text() if log.exists() else "")
 
 
-# A worktree whose `.git` was replaced
+# Tests of a worktree whose `.git` was replaced
 
 
 def replace_git_file(tree: Path, how: str, shop: Shop) -> None:
@@ -201,7 +201,7 @@ def replace_git_file(tree: Path, how: str, shop: Shop) -> None:
 
 
 @pytest.mark.parametrize("how", ["a folder", "a file that leads elsewhere", "a link", "a pipe"])
-def test_another_git_directory_in_a_worktree_is_refused(shop: Shop, tree: Path, how: str) -> None:
+def test_a_worktree_whose_git_directory_was_replaced_is_refused(shop: Shop, tree: Path, how: str) -> None:
     replace_git_file(tree, how, shop)
     answer = shop.diff()
     assert answer.status_code == 409, answer.text
@@ -210,7 +210,7 @@ def test_another_git_directory_in_a_worktree_is_refused(shop: Shop, tree: Path, 
     assert shop.ran == ""
 
 
-# A repository whose configuration an agent changed after the worktree was made
+# Tests of a repository whose configuration an agent changed after the worktree was made
 
 
 def config_of(tree: Path, shop: Shop, how: str, *names: str) -> None:
@@ -250,7 +250,7 @@ def config_of(tree: Path, shop: Shop, how: str, *names: str) -> None:
 
 
 @pytest.mark.parametrize("how", ["plain", "include", "includeIf", "worktree", "old spelling", "odd spelling"])
-def test_a_filter_that_came_later_does_not_run(shop: Shop, tree: Path, how: str) -> None:
+def test_a_filter_that_was_added_later_does_not_run(shop: Shop, tree: Path, how: str) -> None:
     config_of(tree, shop, how, "filter.x.clean", "filter.x.smudge", "filter.y.process")
     (tree / ".gitattributes").write_text("*.txt filter=x\nnew.txt filter=y\n")
     touch_all(tree)
@@ -260,14 +260,14 @@ def test_a_filter_that_came_later_does_not_run(shop: Shop, tree: Path, how: str)
     assert shop.ran == ""
 
 
-def test_a_filter_that_came_later_does_not_run_in_a_new_worktree(shop: Shop, tree: Path) -> None:
+def test_a_filter_that_was_added_later_does_not_run_in_a_new_worktree(shop: Shop, tree: Path) -> None:
     config_of(tree, shop, "plain", "filter.x.clean", "filter.x.smudge")
     (shop.repo / ".git/info/attributes").write_text("* filter=x\n")
     assert (shop.spawn("v") / "file.txt").read_text().startswith("0\n")
     assert shop.ran == ""
 
 
-def test_a_textconv_or_diff_program_that_came_later_does_not_run(shop: Shop, tree: Path) -> None:
+def test_a_textconv_or_diff_program_that_was_added_later_does_not_run(shop: Shop, tree: Path) -> None:
     config_of(tree, shop, "plain", "diff.x.textconv", "diff.x.command", "diff.external", "core.pager", "pager.diff")
     (tree / ".gitattributes").write_text("* diff=x\n")
     touch_all(tree)
@@ -276,7 +276,7 @@ def test_a_textconv_or_diff_program_that_came_later_does_not_run(shop: Shop, tre
 
 
 def commit_on_both_sides(shop: Shop, tree: Path, files: dict[str, str]) -> None:
-    """Change one file at both its ends, so that a merge has to put it together."""
+    """Change a file at its beginning and at its end on two branches, so that a merge must combine the changes."""
     for name, text in files.items():
         (tree / name).write_text(text)
     lines = (tree / "file.txt").read_text().splitlines(keepends=True)
@@ -288,7 +288,7 @@ def commit_on_both_sides(shop: Shop, tree: Path, files: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("attributes", ["committed", "of the repository"])
-def test_a_merge_driver_that_came_later_does_not_run(shop: Shop, tree: Path, attributes: str) -> None:
+def test_a_merge_driver_that_was_added_later_does_not_run(shop: Shop, tree: Path, attributes: str) -> None:
     commit_on_both_sides(shop, tree, {".gitattributes": "* merge=x\n"} if attributes == "committed" else {})
     if attributes == "committed":
         sh("checkout", "-q", sh("rev-parse", "HEAD", cwd=tree), "--", ".gitattributes", cwd=shop.repo)
@@ -302,7 +302,7 @@ def test_a_merge_driver_that_came_later_does_not_run(shop: Shop, tree: Path, att
     assert shop.ran == ""
 
 
-def test_hooks_and_fsmonitor_and_signing_programs_do_not_run(shop: Shop, tree: Path) -> None:
+def test_hooks_fsmonitor_and_signing_programs_do_not_run(shop: Shop, tree: Path) -> None:
     commit_on_both_sides(shop, tree, {})
     for name in ("post-checkout", "post-merge", "pre-merge-commit", "reference-transaction", "post-index-change"):
         shutil.copy(shop.program, shop.repo / ".git/hooks" / name)
@@ -320,7 +320,7 @@ def test_hooks_and_fsmonitor_and_signing_programs_do_not_run(shop: Shop, tree: P
     assert shop.ran == ""
 
 
-def test_a_submodule_of_the_agents_own_does_not_run_its_filter(shop: Shop, tree: Path) -> None:
+def test_the_filter_of_a_submodule_that_an_agent_added_does_not_run(shop: Shop, tree: Path) -> None:
     inner = tree / "lib"
     hostile_folder(inner, shop)
     (inner / ".gitattributes").write_text("* filter=x\n")
@@ -336,7 +336,7 @@ def test_a_submodule_of_the_agents_own_does_not_run_its_filter(shop: Shop, tree:
     assert shop.ran == ""
 
 
-def test_a_partial_clone_fetches_nothing_for_a_new_worktree(shop: Shop, tree: Path) -> None:
+def test_git_fetches_nothing_for_a_new_worktree_of_a_partial_clone(shop: Shop, tree: Path) -> None:
     blob = sh("rev-parse", "HEAD:file.txt", cwd=shop.repo)
     (shop.repo / ".git/objects" / blob[:2] / blob[2:]).unlink()
     for name, value in {
@@ -352,10 +352,10 @@ def test_a_partial_clone_fetches_nothing_for_a_new_worktree(shop: Shop, tree: Pa
     assert shop.ran == ""
 
 
-# What the person's own repository needs goes on working
+# Tests that programs which the person's repository needs still run
 
 
-def test_a_filter_that_was_there_before_goes_on_working(shop: Shop) -> None:
+def test_a_filter_that_existed_before_the_registration_still_runs(shop: Shop) -> None:
     sh("config", "filter.x.smudge", "sed s/^/smudged:/", cwd=shop.repo)
     sh("config", "filter.x.clean", "sed s/^smudged://", cwd=shop.repo)
     (shop.repo / ".gitattributes").write_text("*.txt filter=x\n")
@@ -367,7 +367,7 @@ def test_a_filter_that_was_there_before_goes_on_working(shop: Shop) -> None:
     assert listed["is_clean"]
 
 
-def test_a_known_filter_with_another_command_does_not_run(shop: Shop) -> None:
+def test_a_known_filter_with_a_changed_command_does_not_run(shop: Shop) -> None:
     sh("config", "filter.x.clean", "cat", cwd=shop.repo)
     tree = shop.spawn("w")
     config_of(tree, shop, "plain", "filter.x.clean")
@@ -377,7 +377,7 @@ def test_a_known_filter_with_another_command_does_not_run(shop: Shop) -> None:
     assert shop.ran == ""
 
 
-def test_the_person_accepts_a_later_filter_with_init(shop: Shop, tree: Path) -> None:
+def test_maestro_init_of_the_person_accepts_a_filter_that_was_added_later(shop: Shop, tree: Path) -> None:
     sh("config", "filter.x.smudge", "sed s/^/smudged:/", cwd=shop.repo)
     (shop.repo / ".git/info/attributes").write_text("*.txt filter=x\n")
     assert (shop.spawn("v") / "file.txt").read_text().startswith("0\n")

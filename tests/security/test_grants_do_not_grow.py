@@ -1,4 +1,4 @@
-"""A session starts nothing that may do more than its grant allows, on any way; only the person raises a grant."""
+"""Tests that a session starts no program with more rights than its grant, and that only the person raises a grant."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 REFUSED = 4
 
 
-def test_a_coordinator_in_plan_starts_nobody_in_full(shop: Workshop) -> None:
+def test_a_coordinator_with_the_grant_edit_cannot_give_the_permission_full(shop: Workshop) -> None:
     lead = shop.spawn_session("--name", "lead", "--mode", "coordinate", "--permission", "plan", "--", "sleep", "1000")
     assert lead["grant"] == "edit"
     lead["token"] = _token(shop, "lead")
@@ -51,7 +51,7 @@ def test_a_coordinator_in_plan_starts_nobody_in_full(shop: Workshop) -> None:
     ],
     ids=" ".join,
 )
-def test_what_the_grant_edit_does_not_cover_is_refused(shop: Workshop, words: tuple[str, ...]) -> None:
+def test_a_command_that_the_grant_edit_does_not_cover_is_refused(shop: Workshop, words: tuple[str, ...]) -> None:
     shop.create_task("Work")
     for name, flags in (("ada", ()), ("may-all", ("--permission", "full")), ("runs-anything", ("--tool", "command"))):
         shop.run_maestro("member", "create", name, "--role", "x", *flags)
@@ -63,7 +63,7 @@ def test_what_the_grant_edit_does_not_cover_is_refused(shop: Workshop, words: tu
     assert shop.call_json("run", "list")["runs"] == []
 
 
-def test_the_person_raises_and_lowers_a_grant_at_once(shop: Workshop) -> None:
+def test_a_raised_or_lowered_grant_applies_at_once_and_only_the_person_changes_it(shop: Workshop) -> None:
     lead = shop.register_session("lead", "--mode", "coordinate")
     worker = shop.register_session("worker")
     program = ("session", "spawn", "--name", "one", "--", "touch", "ran")
@@ -81,11 +81,11 @@ def test_the_person_raises_and_lowers_a_grant_at_once(shop: Workshop) -> None:
     shop.call_as(lead, "session", "spawn", "--name", "two", "--", "true", exits=REFUSED)
 
 
-def test_no_child_has_a_higher_grant_than_its_parent(shop: Workshop) -> None:
+def test_a_child_never_has_a_higher_grant_than_its_parent(shop: Workshop) -> None:
     low = shop.register_session("low", "--mode", "coordinate", "--grant", "plan")
     made = json.loads(shop.call_as(low, "session", "register", "--name", "child", "--mode", "coordinate", "--json"))
     assert (low["grant"], made["grant"]) == ("plan", "plan")
-    shop.call_as(low, "session", "spawn", "--tool", "claude", "--dry-run", exits=REFUSED)  # its usual level is edit
+    shop.call_as(low, "session", "spawn", "--tool", "claude", "--dry-run", exits=REFUSED)  # the default is edit
     full = shop.register_coordinator()
     spawned = json.loads(shop.call_as(full, "session", "spawn", "--name", "w", "--json", "--", "sleep", "1000"))
     assert (spawned["permission"], spawned["grant"]) == ("edit", "edit")
@@ -104,8 +104,8 @@ def test_no_child_has_a_higher_grant_than_its_parent(shop: Workshop) -> None:
     ],
     ids=" ".join,
 )
-def test_a_session_with_the_grant_plan_sets_no_gate(shop: Workshop, words: tuple[str, ...]) -> None:
-    """The server runs a gate as the user: a gate is a program of the session's choice."""
+def test_a_session_with_the_grant_plan_cannot_set_or_remove_gates(shop: Workshop, words: tuple[str, ...]) -> None:
+    """Try to set gates: the server runs a gate as the user, so a gate is a program that the session chooses."""
     shop.create_task("Work")
     shop.create_task("Guarded", "--gate", "make test")
     low = shop.register_session("low", "--mode", "coordinate", "--grant", "plan")
@@ -117,7 +117,7 @@ def test_a_session_with_the_grant_plan_sets_no_gate(shop: Workshop, words: tuple
     shop.call_as(low, "task", "create", "t", "--gate", "true")
 
 
-def test_a_worker_registers_only_as_itself_and_where_it_is(shop: Workshop, tmp_path: Path) -> None:
+def test_a_worker_registers_sessions_only_as_its_member_and_in_its_checkout(shop: Workshop, tmp_path: Path) -> None:
     shop.run_maestro("member", "create", "ada", "--role", "x")
     shop.run_maestro("member", "create", "bob", "--role", "x")
     other = tmp_path / "other" / "vc"
@@ -136,7 +136,7 @@ def test_a_worker_registers_only_as_itself_and_where_it_is(shop: Workshop, tmp_p
     shop.call_as(lead, "session", "register", "--name", "bobs", "--member", "bob")
 
 
-def test_an_agent_starts_inside_the_checkout_whatever_path_is_given(shop: Workshop, tmp_path: Path) -> None:
+def test_a_spawned_agent_starts_inside_the_checkout_for_every_given_path(shop: Workshop, tmp_path: Path) -> None:
     lead = shop.register_session("lead", "--mode", "coordinate")
     (shop.repo / "docs").mkdir()
     (shop.repo / "out").symlink_to(tmp_path)
@@ -154,13 +154,13 @@ def test_an_agent_starts_inside_the_checkout_whatever_path_is_given(shop: Worksh
         assert (answer.status_code, answer.json()["directory"]) == (200, str(expected))
 
 
-def test_connecting_agents_is_the_persons(shop: Workshop) -> None:
+def test_only_the_person_can_connect_and_disconnect_tools(shop: Workshop) -> None:
     lead = shop.register_coordinator()
     for words in (("connect", "claude"), ("disconnect", "claude"), ("connect", "codex", "--dry-run")):
         assert "Only the person runs" in shop.call_as(lead, *words, exits=REFUSED)
 
 
-def test_a_backup_to_a_path_of_the_server_is_the_persons(shop: Workshop, tmp_path: Path) -> None:
+def test_only_the_person_can_write_a_backup_to_a_path(shop: Workshop, tmp_path: Path) -> None:
     lead = shop.register_coordinator()
     target = tmp_path / "stolen.tar"
     answer = httpx.post(
@@ -182,14 +182,14 @@ def test_a_backup_to_a_path_of_the_server_is_the_persons(shop: Workshop, tmp_pat
         "maestro x > y",
     ],
 )
-def test_no_compound_command_is_free(command: str) -> None:
+def test_a_compound_command_is_never_allowed_by_a_pattern(command: str) -> None:
     policy = PermissionPolicy(("shell:maestro *",))
     assert policy.decide_actions(f"shell:{command}") is None
     assert policy.decide_actions("shell:maestro task list") is True
 
 
 def _token(shop: Workshop, name: str) -> str:
-    """Return the token of a spawned session, from its program's environment."""
+    """Return the token of a spawned session from the environment of its program."""
     pid = shop.show_session(name)["pid"]
     variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
     return next(one.partition(b"=")[2].decode() for one in variables if one.startswith(b"MAESTRO_TOKEN="))

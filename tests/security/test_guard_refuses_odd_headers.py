@@ -1,6 +1,6 @@
-"""HTTP requests with a doubled, foreign or malformed Host or Origin are refused, at every path.
+"""Tests that every path refuses HTTP requests with a repeated, foreign or malformed Host or Origin.
 
-The rules of the guard itself are tested in tests/unit/surfaces/rest/test_guard.py.
+tests/unit/surfaces/rest/test_guard.py tests the rules of the guard.
 """
 
 import socket
@@ -12,11 +12,11 @@ from maestro.testing.live import LiveServer
 
 
 @pytest.mark.parametrize("path", ["/", "/api/whoami", "/mcp", "/hooks/claude/Stop", "/nothing"])
-def test_every_path_is_guarded(live: LiveServer, path: str) -> None:
+def test_every_path_refuses_a_foreign_or_repeated_host_and_a_foreign_origin(live: LiveServer, path: str) -> None:
     good = "Host: 127.0.0.1"
     for headers in ("Host: evil", f"{good}\r\nHost: localhost", f"{good}\r\nOrigin: https://127.0.0.1"):
         assert status(live, path, headers) == 403, headers
-    if not path.startswith("/hooks"):  # a person is no session, and is refused there
+    if not path.startswith("/hooks"):  # the hook paths refuse the person, who is no session
         assert status(live, path, good) != 403
 
 

@@ -1,4 +1,4 @@
-"""Two tool calls that wait for the person are two asks, however alike they read; one call is one ask."""
+"""Tests that each held tool call has an ask of its own, also if two calls look the same to the person."""
 
 from __future__ import annotations
 
@@ -45,7 +45,9 @@ async def answer(server: Any, dana: Caller, ask: Ask, text: str) -> None:
     await server.store.write(lambda tx: asks.answer_ask(tx, dana, ops.AnswerAsk(id=ask.id, answer=text)))
 
 
-async def test_calls_that_differ_after_the_shown_part_are_two_asks(server: Any, dana: Caller, join: Any) -> None:
+async def test_two_calls_that_differ_only_after_the_shown_part_are_two_asks(
+    server: Any, dana: Caller, join: Any
+) -> None:
     caller = await join("ada")
     holding = PermissionHolds(server.store, server.hub)
     good, bad = (asyncio.ensure_future(holding.hold_call(caller, wants(SAME + end))) for end in ("good", "evil"))
@@ -57,10 +59,10 @@ async def test_calls_that_differ_after_the_shown_part_are_two_asks(server: Any, 
     assert {reply.kind for reply in replies} == {
         ReplyKind.ALLOW,
         ReplyKind.DENY,
-    }  # the asks read alike: either may be first
+    }  # the asks look the same: either can be the first
 
 
-async def test_a_call_is_not_asked_about_twice_after_a_restart(server: Any, dana: Caller, join: Any) -> None:
+async def test_a_held_call_gets_no_second_ask_after_a_restart(server: Any, dana: Caller, join: Any) -> None:
     caller = await join("ada")
     lost = asyncio.ensure_future(PermissionHolds(server.store, server.hub).hold_call(caller, wants(SAME)))
     (ask,) = await until_asked(server, caller, 1)
@@ -69,15 +71,17 @@ async def test_a_call_is_not_asked_about_twice_after_a_restart(server: Any, dana
     await until_asked(server, caller, 2)
     await answer(server, dana, ask, "allow")
     assert {(await lost).kind, (await after).kind} == {ReplyKind.ALLOW}
-    assert not other.done()  # the answer to one call is no answer to another
+    assert not other.done()  # the answer to a call does not answer another call
     other.cancel()
     await asyncio.gather(other, return_exceptions=True)
 
 
-async def test_an_answer_that_nobody_took_is_found_by_its_call(server: Any, dana: Caller, join: Any) -> None:
+async def test_an_answer_from_before_a_kill_of_the_server_is_found_by_the_call(
+    server: Any, dana: Caller, join: Any
+) -> None:
     caller = await join("ada")
     died = PermissionHolds(server.store, server.hub)
-    died._withdraw_ask = mock.AsyncMock()  # type: ignore[method-assign]  # a server that is killed takes nothing back
+    died._withdraw_ask = mock.AsyncMock()  # type: ignore[method-assign]  # a killed server withdraws no ask
     lost = asyncio.ensure_future(died.hold_call(caller, wants(SAME)))
     (ask,) = await until_asked(server, caller, 1)
     lost.cancel()
@@ -92,11 +96,11 @@ async def test_an_answer_that_nobody_took_is_found_by_its_call(server: Any, dana
     await asyncio.gather(other, return_exceptions=True)
 
 
-async def test_only_a_programs_own_requests_are_taken_back(server: Any, join: Any) -> None:
+async def test_only_asks_from_permission_hooks_are_withdrawn(server: Any, join: Any) -> None:
     caller = await join("ada")
     like = ops.CreateAsk(
         title="May it use Bash?", message="claude waits for permission.", kind=ops.AskKind.PERMISSION, choice=[]
     )
     await server.store.write(lambda tx: asks.create_ask(tx, caller, like))
     await server.store.write(lambda tx: withdraw_permission_asks(tx, caller))
-    assert len(await read_asks(server, caller)) == 1  # the agent asked for this itself
+    assert len(await read_asks(server, caller)) == 1  # the agent created this ask itself

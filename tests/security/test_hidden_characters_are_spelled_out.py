@@ -1,4 +1,4 @@
-"""Characters that a model reads and a person does not see are spelled out, in prompts and in text output."""
+"""Tests that prompts and text output spell out characters that a model reads but a person does not see."""
 
 import pytest
 
@@ -45,15 +45,15 @@ def test_a_message_in_variation_selectors_is_spelled_out(shows) -> None:
     shown = shows(f"😀{message}")
     assert not set(shown) & set(message) and shown.count("\\U000e01") == len(message)
     shown = shows("😀" + "\ufe0f\ufe0e" * 8)
-    assert shown.count("\\ufe0") == 15  # the first one shows the emoji in colour
+    assert shown.count("\\ufe0") == 15  # the first selector only shows the emoji in colour
 
 
 @pytest.mark.parametrize("shows", SHOWS)
 @pytest.mark.parametrize("text", ORDINARY)
-def test_ordinary_text_stays_as_it_is(shows, text: str) -> None:
+def test_ordinary_text_is_not_changed(shows, text: str) -> None:
     expected = text.replace("\t", " ") if shows is style.safe_line else text
     assert shows(text) == expected
 
 
-def test_attributes_of_prompts_are_spelled_out() -> None:
+def test_a_hidden_character_in_an_attribute_of_a_prompt_is_spelled_out() -> None:
     assert xml.element("a", {"name": "x\U000e0100y"}, None) == '<a name="x\\U000e0100y" />'

@@ -1,7 +1,8 @@
-"""No process that Maestro started is ever taken for the person, however it hides and whatever is killed meanwhile.
+"""Tests that the server never takes a process that Maestro started for the person, however the process hides.
 
-One server with its supervisor serves all tries. Each try starts a process somewhere below the supervisor, hides it,
-may kill the server or the runner, and asks who the process is and for a setting that only the person may change.
+All tries use the same server with a supervisor. Each try starts a process somewhere below the supervisor and hides
+the process. A try can kill the server or the runner. The process asks for its identity, and for a setting that only
+the person may change.
 """
 
 from __future__ import annotations
@@ -44,18 +45,18 @@ KILLS = {
 ASKED = (["whoami", "--json"], ["config", "set", "events_days", "7"])
 REQUESTS = (["GET", "/api/whoami", ""], ["POST", "/api/config", '{"name": "events_days", "value": "7"}'])
 NO_SERVER = 8
-HIDING_SECONDS_MAX = 2.0  # between the forks of a process that hides
+HIDING_SECONDS_MAX = 2.0  # the longest time between the forks of a hiding process
 
 
 @dataclass(frozen=True)
 class Try:
-    """One combination of origin, hiding, way to the server and kill."""
+    """A combination of origin, hiding, way to the server and kill."""
 
     number: int
     origin: str
     way: str
     kill: str
-    is_kill_first: bool  # before the process may ask, not while it asks
+    is_kill_first: bool  # the kill comes before the process may ask, not during the request
     is_staying: bool  # the program that started the process stays until the process has its answers
     plan: dict[str, Any]
 
@@ -74,13 +75,13 @@ class Try:
 
 
 class Stage:
-    """A supervised server whose agents, gates, set-up commands, filters and tracker play plans."""
+    """A supervised server whose agents, gates, setup commands, filters and tracker play plans."""
 
     def __init__(self, shop: Workshop, beads: Workshop, folder: Path) -> None:
         self.shop, self.beads, self.folder = shop, beads, folder
 
     def prepare(self) -> None:
-        """Write the programs that play plans into the checkouts, as they stand there before the first `init`."""
+        """Write the programs that play plans into the checkouts before the first `init`."""
         for origin in ("setup", "filter"):
             self._write_script(origin, ends="cat" if origin == "filter" else "true")
         self.shop.run_git("config", "filter.x.smudge", f"sh {self.folder}/filter.sh")
@@ -101,12 +102,12 @@ class Stage:
         (self.folder / f"{origin}.sh").write_text(script)
 
     def player(self, origin: str) -> str:
-        """Return the shell command that plays the plan of an origin, and stays while the file `stay` is there."""
+        """Return the shell command that plays the plan of an origin, and stays while the file `stay` exists."""
         play = f"{sys.executable} -I -S {STANDINS}/hidden_caller.py {self.folder}/{origin}.json"
         return f"{play}; timeout 90 sh -c 'while test -e {self.folder}/stay; do sleep 0.05; done'"
 
     def play(self, this: Try) -> str:
-        """Play one try to its end; return its outcome."""
+        """Play a try to its end, and return the outcome."""
         folder = self.folder / str(this.number)
         folder.mkdir()
         client = WAYS[this.way]
@@ -122,8 +123,10 @@ class Stage:
         (self.folder / f"{this.origin}.json").write_text(json.dumps(plan))
         begun = self._begin(this)
         try:
-            wait_until((folder / "begun").exists, what=f"the process of {this}")
-            wait_until(lambda: (folder / "ready").exists() or is_gone(folder / "begun"), what="the hidden process")
+            wait_until((folder / "begun").exists, what=f"the start of the process of {this}")
+            wait_until(
+                lambda: (folder / "ready").exists() or is_gone(folder / "begun"), what="the hiding of the process"
+            )
             self._kill_and_go(this, folder)
             answers = self._answers(folder)
         finally:
@@ -132,7 +135,7 @@ class Stage:
         return outcome_of(this, answers)
 
     def _begin(self, this: Try) -> subprocess.Popen[bytes]:
-        """Start the command of the person that leads to the process of a try."""
+        """Start the person's command that leads to the process of a try."""
         name = f"{this.origin}-{this.number}"
         if this.origin == "agent":
             words = ["--", "sh", "-c", self.player("agent")]
@@ -161,7 +164,7 @@ class Stage:
         """Return the pid of the runner of a session."""
         shown = wait_until(lambda: self._shown(name), what="the session")
         note = self.shop.runner_folder(shown["id"]) / "runner.json"
-        wait_until(note.exists, what="the runner's note")
+        wait_until(note.exists, what="the identity file of the runner")
         return int(json.loads(note.read_bytes())["runner"])
 
     def _shown(self, name: str) -> dict[str, Any] | None:
@@ -169,7 +172,7 @@ class Stage:
         return json.loads(done.stdout) if done.returncode == 0 else None
 
     def _answers(self, folder: Path) -> list[tuple[int, str]]:
-        """Return the answers; none if the process has gone, as a process of an ended session may."""
+        """Return the answers, or none if the process is gone, as after the end of a session."""
         file, ready = folder / "answers", folder / "ready"
         wait_until(
             lambda: file.exists() or is_gone(ready if ready.exists() else folder / "begun"), what="the answers"
@@ -185,19 +188,19 @@ class Stage:
             begun.communicate()
 
     def wait_for_server(self) -> None:
-        """Return once the server answers the person, as the person."""
+        """Wait until the server answers the person as the person."""
         wait_until(lambda: self.shop.live.run_command("whoami", cwd="/").returncode == 0, what="the server")
         assert self.shop.call_json("whoami")["role"] == "person"
 
 
 def is_gone(note: Path) -> bool:
-    """Return whether the process that wrote its pid is gone, and has had time to write a note under another pid."""
+    """Return whether the process that wrote its pid is gone and could have written a note under another pid."""
     is_old = time.time() - note.stat().st_mtime > HIDING_SECONDS_MAX
     return is_old and not is_running(process_identity(int(note.read_text())))
 
 
 def outcome_of(this: Try, answers: list[tuple[int, str]]) -> str:
-    """Return who the process was for the server; fail if that was the person."""
+    """Return the identity of the process for the server. Fail if the identity is the person."""
     if not answers:
         return "gone"
     (code, text), (set_code, _) = answers
@@ -214,7 +217,7 @@ def outcome_of(this: Try, answers: list[tuple[int, str]]) -> str:
 
 @pytest.fixture
 def stage(tmp_path: Path, make_repo: Callable[..., Path]) -> Iterator[Stage]:
-    """Programs for the server's PATH stand in a folder of their own: `bd` plays plans before it answers."""
+    """Yield a stage. A folder of its own on the server's PATH holds `bd`, which plays plans before it answers."""
     folder = tmp_path / "plans"
     folder.mkdir()
     real = put_on_path(tmp_path / "bin", STANDINS / "bd.py")
@@ -236,7 +239,7 @@ def stage(tmp_path: Path, make_repo: Callable[..., Path]) -> Iterator[Stage]:
 @pytest.mark.slow
 @pytest.mark.rounds
 @pytest.mark.timeout(600)
-def test_a_hidden_process_is_never_the_person(stage: Stage) -> None:
+def test_the_server_never_takes_a_hidden_process_for_the_person(stage: Stage) -> None:
     played, seed = rounds.round_count(20, full=200), rounds.round_seed()
     chosen = random.Random(seed)
     outcomes: Counter[str] = Counter()

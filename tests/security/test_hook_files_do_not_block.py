@@ -1,4 +1,4 @@
-"""A file that a hook's payload names is read only below the tool's own folder, and never holds up other callers."""
+"""Tests that a file named in a hook's payload is read only in the tool's folder, and never blocks other callers."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from maestro.testing.supervised import wait_until
 HOOKS = 10
 ANSWER_SECONDS_MAX = 30.0
 LINE = json.dumps({"message": {"id": "m1", "model": "x", "usage": {"input_tokens": 3, "output_tokens": 4}}}) + "\n"
-# In the place of claude: notes its token and stays until its terminal ends.
+# A stand-in for claude: writes its token into a file and stays until its terminal ends.
 CLAUDE = '#!/bin/sh\nprintf "%s\\n" "$MAESTRO_TOKEN" > "$TOKEN_FILE"\nexec sleep 120\n'
 
 
 class Agent:
-    """A session in a terminal whose hooks tell its turns."""
+    """A session in a terminal whose hooks report its turns."""
 
     def __init__(self, live: LiveServer, folder: Path, token: str) -> None:
         self.live, self.folder, self.token = live, folder, token
@@ -59,13 +59,14 @@ def agent(tmp_path: Path, make_repo: Callable[..., Path]) -> Iterator[Agent]:
         done = live.run_command(*words, cwd=make_repo("vc"))
         assert done.returncode == 0, done.stderr.decode()
         said = wait_until(
-            lambda: token.exists() and token.read_text().endswith("\n") and token.read_text(), what="a token"
+            lambda: token.exists() and token.read_text().endswith("\n") and token.read_text(),
+            what="the token of the agent",
         )
         yield Agent(live, own, said.strip())
         live.run_command("session", "stop", "w", cwd=tmp_path / "src" / "dave" / "vc")
 
 
-def test_ten_pipes_for_transcripts_stop_nobody(agent: Agent) -> None:
+def test_ten_pipes_as_record_files_do_not_block_other_callers(agent: Agent) -> None:
     pipe = agent.folder / "pipe"
     os.mkfifo(pipe)
     callers = [threading.Thread(target=_fire, args=(agent, pipe)) for _ in range(HOOKS)]
@@ -82,17 +83,17 @@ def test_ten_pipes_for_transcripts_stop_nobody(agent: Agent) -> None:
             caller.join()
 
 
-def test_a_record_below_the_tools_own_folder_is_counted(agent: Agent) -> None:
+def test_the_usage_in_a_record_file_below_the_folder_of_the_tool_is_counted(agent: Agent) -> None:
     record = agent.folder / "projects" / "c1.jsonl"
     record.parent.mkdir()
     record.write_text(LINE)
     assert agent.stop(record).status_code == 200
-    (used,) = wait_until(agent.used, what="the usage")
+    (used,) = wait_until(agent.used, what="the usage of the session")
     assert (used["input_tokens"], used["output_tokens"]) == (3, 4)
 
 
 @pytest.mark.parametrize("how", ["elsewhere", "a link to elsewhere", "dots"])
-def test_a_record_outside_of_the_tools_own_folder_is_not_read(agent: Agent, tmp_path: Path, how: str) -> None:
+def test_a_record_file_outside_the_folder_of_the_tool_is_not_read(agent: Agent, tmp_path: Path, how: str) -> None:
     outside = tmp_path / "secret.jsonl"
     outside.write_text(LINE)
     named = {"elsewhere": outside, "dots": agent.folder / ".." / ".." / ".." / outside.name}.get(how)
@@ -103,8 +104,10 @@ def test_a_record_outside_of_the_tools_own_folder_is_not_read(agent: Agent, tmp_
     assert agent.used() in ([], None)
 
 
-async def test_reads_that_hang_use_only_their_own_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # A disk of the network can hang on a regular file, too.
+async def test_reads_of_record_files_that_hang_block_only_their_own_threads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A read of a regular file can hang too, for example on a network disk.
     hung, go_on = threading.Semaphore(0), threading.Event()
 
     def hang(record: str, folders: tuple[str, ...], start: int | None) -> None:
@@ -123,12 +126,12 @@ async def test_reads_that_hang_use_only_their_own_threads(tmp_path: Path, monkey
 
 
 def _fire(agent: Agent, pipe: Path) -> None:
-    with contextlib.suppress(httpx.HTTPError):  # a server that hangs gives no answer; the test itself looks for that
+    with contextlib.suppress(httpx.HTTPError):  # the test itself checks that the server still answers
         agent.stop(pipe, seconds=ANSWER_SECONDS_MAX)
 
 
 def _release(pipe: Path) -> None:
-    """Let go whoever waits for a writer."""
+    """Release every reader that waits for a writer of the pipe."""
     for _ in range(HOOKS):
         try:
             os.close(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))

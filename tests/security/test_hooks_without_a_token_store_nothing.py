@@ -1,4 +1,4 @@
-"""A hook that shows no caller leaves no note: anybody could fill the store with such requests."""
+"""Tests that a hook without a known caller stores no record: otherwise anybody could fill the store."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PATIENCE_SECONDS = 10.0
 
 
 async def post(port: int, token: str = "", *headers: str, body: bytes = b"{}") -> int:
-    """Send one hook of claude; the status of the answer."""
+    """Send a hook of claude, and return the status of the answer."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     given = [f"Authorization: Bearer {token}"] if token else []
     if not any(header.startswith("Host:") for header in headers):
@@ -36,7 +36,7 @@ async def post(port: int, token: str = "", *headers: str, body: bytes = b"{}") -
 
 
 async def notes(server: Server, dana: Caller) -> list[Any]:
-    """Read what is stored about hooks, after every write that was begun is done."""
+    """Return the stored records of hooks after all started writes."""
     await server.parts.hooks.firings.close()
     found = await server.call(hook_ops.LIST, hook_ops.ListHooks(), caller=dana)
     return list(found.hooks)
@@ -51,21 +51,23 @@ async def notes(server: Server, dana: Caller) -> list[Any]:
         ("", "Origin: http://elsewhere.example", 403),
     ],
 )
-async def test_a_stranger_leaves_no_note(
+async def test_a_hook_of_an_unknown_or_foreign_caller_stores_no_record(
     server: Server, dana: Caller, port: int, token: str, header: str, status: int
 ) -> None:
     assert await post(port, token, header) == status
     assert await notes(server, dana) == []
 
 
-async def test_a_foreign_page_with_a_good_token_leaves_no_note(server: Server, dana: Caller, port: int) -> None:
-    """A web page that somehow has a token is still no caller of ours."""
+async def test_a_hook_of_a_foreign_page_with_a_valid_token_stores_no_record(
+    server: Server, dana: Caller, port: int
+) -> None:
+    """Send the token from a foreign web page: the page is no caller even if it knows a token."""
     token = (server.home / "token").read_text().strip()
     assert await post(port, token, "Origin: http://elsewhere.example") == 403
     assert await notes(server, dana) == []
 
 
-async def test_what_goes_wrong_with_a_known_caller_is_noted(server: Server, dana: Caller, port: int) -> None:
+async def test_a_faulty_hook_of_a_known_caller_is_recorded(server: Server, dana: Caller, port: int) -> None:
     token = (server.home / "token").read_text().strip()
     await post(port, token, body=b"no JSON")
     (noted,) = await notes(server, dana)

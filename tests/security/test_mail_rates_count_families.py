@@ -1,5 +1,7 @@
-"""Children gain a sender nothing: mail is counted by session, by family and by project. No agent stops another's work
-again and again."""
+"""Tests that mail is counted by session, family and project, and that agents cannot stop another's work repeatedly.
+
+Children give a sender no additional mail.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,7 @@ async def send(server: Server, sender: Caller, to: str, **fields: Any) -> mail_s
 
 
 async def flood(server: Server, sender: Caller, to: str, *, most: int, **fields: Any) -> int:
-    """Send until the server refuses; how many messages went out."""
+    """Send until the server refuses, and return the number of sent messages."""
     for count in range(most):
         try:
             await send(server, sender, to, **fields)
@@ -49,7 +51,7 @@ async def child_of(server: Server, parent: Caller, name: str) -> Caller:
     return await server.identify(token=made.token, peer=None)
 
 
-async def test_a_worker_with_500_children_gains_nothing(server: Server, join: Join) -> None:
+async def test_a_worker_with_500_children_sends_no_more_mail_than_a_family_may(server: Server, join: Join) -> None:
     victim, worker = await join("victim"), await join("worker")
     children = []
     with contextlib.suppress(errors.LimitReached):
@@ -59,7 +61,7 @@ async def test_a_worker_with_500_children_gains_nothing(server: Server, join: Jo
     assert len(children) * 6 > FAMILY_MAX and sent <= FAMILY_MAX
 
 
-async def test_a_chain_of_children_is_one_family(server: Server, join: Join) -> None:
+async def test_a_chain_of_children_counts_as_one_family(server: Server, join: Join) -> None:
     victim, youngest = await join("victim"), await join("worker")
     sent = 0
     for number in range(limits.ancestry_depth_max + 6):
@@ -68,14 +70,14 @@ async def test_a_chain_of_children_is_one_family(server: Server, join: Join) -> 
     assert sent <= FAMILY_MAX
 
 
-async def test_many_families_of_a_project_are_bounded_together(server: Server, join: Join) -> None:
+async def test_the_families_of_a_project_together_have_a_limit(server: Server, join: Join) -> None:
     victim = await join("victim")
     workers = [await join(f"worker-{number}") for number in range(30)]
     sent = sum(await asyncio.gather(*(flood(server, worker, victim.name, most=110) for worker in workers)))
     assert sent == PROJECT_MAX
 
 
-async def test_a_run_of_50_workers_that_finish_together_meets_no_refusal(server: Server, join: Join) -> None:
+async def test_50_workers_of_a_run_that_finish_together_are_not_refused(server: Server, join: Join) -> None:
     boss = await join("boss", mode="coordinate")
     workers = [await child_of(server, boss, f"worker-{number}") for number in range(50)]
     for worker in workers:
@@ -83,7 +85,7 @@ async def test_a_run_of_50_workers_that_finish_together_meets_no_refusal(server:
         await server.call(session_ops.END, session_ops.EndSession(), caller=worker)
 
 
-async def test_the_refusal_says_who_was_counted(server: Server, join: Join, dana: Caller) -> None:
+async def test_the_refusal_says_that_the_family_was_counted(server: Server, join: Join, dana: Caller) -> None:
     victim, worker = await join("victim"), await join("worker")
     with pytest.raises(errors.TooFast) as refused:
         for number in range(20):
@@ -93,11 +95,11 @@ async def test_the_refusal_says_who_was_counted(server: Server, join: Join, dana
     assert refused.value.data["counted"] == "family" and refused.value.data["per_minute"] == FAMILY_MAX
 
 
-# Critical mail
+# Tests of critical mail
 
 
 class Agent:
-    """An agent whose hooks fire, and to which every answer comes out."""
+    """An agent whose hooks fire, and which receives every reply."""
 
     def __init__(self, server: Server, caller: Caller) -> None:
         self._desk = server.parts.hooks.handler
@@ -114,7 +116,7 @@ class Agent:
 
 @pytest.fixture
 async def other(server: Server, dana: Caller, make_repo: Callable[..., Path]) -> str:
-    """Another project."""
+    """Register a second project and return its id."""
     request = project_ops.LocateProject(path=str(make_repo("other")))
     place = await server.call(project_ops.LOCATE, request, caller=dana)
     found: str = place.project.id
@@ -122,7 +124,7 @@ async def other(server: Server, dana: Caller, make_repo: Callable[..., Path]) ->
 
 
 async def refusals(server: Server, agent: Agent, sender: Caller, *, calls: int = 12, is_aside: bool = False) -> int:
-    """Send critical mail before each of some tool calls; how many of them were refused."""
+    """Send critical mail before each of several tool calls, and return the number of refused calls."""
     refused = 0
     for _ in range(calls):
         await send(server, sender, agent.caller.name, priority=Priority.CRITICAL)
@@ -130,14 +132,16 @@ async def refusals(server: Server, agent: Agent, sender: Caller, *, calls: int =
     return refused
 
 
-async def test_critical_mail_of_another_project_refuses_no_tool_call(server: Server, join: Join, other: str) -> None:
+async def test_critical_mail_from_another_project_refuses_no_tool_call(
+    server: Server, join: Join, other: str
+) -> None:
     agent, stranger = Agent(server, await join("coder")), await join("stranger", project=other)
     assert await refusals(server, agent, stranger) == 0
     inbox = await server.call(mail_ops.INBOX, mail_shapes.ReadInbox(peek=True), caller=agent.caller)
     assert {message.priority for message in inbox.messages} == {Priority.HIGH}
 
 
-async def test_a_critical_issue_of_another_project_refuses_no_tool_call(
+async def test_a_critical_issue_from_another_project_refuses_no_tool_call(
     server: Server, join: Join, other: str
 ) -> None:
     agent, stranger = Agent(server, await join("coder")), await join("stranger", project=other)
@@ -149,17 +153,19 @@ async def test_a_critical_issue_of_another_project_refuses_no_tool_call(
 
 
 @pytest.mark.parametrize("is_aside", [False, True])
-async def test_critical_mail_of_agents_refuses_one_tool_call_a_minute(
+async def test_critical_mail_from_agents_refuses_one_tool_call_per_minute(
     server: Server, join: Join, clock: FakeClock, is_aside: bool
 ) -> None:
     agent, sibling, another = Agent(server, await join("coder")), await join("sibling"), await join("another")
     assert await refusals(server, agent, sibling, is_aside=is_aside) == 1
-    assert await refusals(server, agent, another, is_aside=is_aside) == 0  # counted for the recipient
+    assert await refusals(server, agent, another, is_aside=is_aside) == 0  # the recipient counts
     clock.advance(61)
     assert await refusals(server, agent, sibling, is_aside=is_aside) == 1
 
 
-async def test_critical_mail_of_the_person_is_not_limited(server: Server, join: Join, dana: Caller) -> None:
+async def test_critical_mail_from_the_person_refuses_every_tool_call(
+    server: Server, join: Join, dana: Caller
+) -> None:
     agent, sibling = Agent(server, await join("coder")), await join("sibling")
     assert await refusals(server, agent, sibling) == 1
     assert await refusals(server, agent, dana) == 12

@@ -1,6 +1,6 @@
-"""Both clients end in time and in order whatever a server sends; the native one without a memory error.
+"""Tests that both clients end in time for any bytes from a server, and that the native client has no memory error.
 
-The ordinary test plays 40 random exchanges, `make test-rounds` plays 1,000.
+The usual test plays 40 random exchanges. `make test-rounds` plays 1,000.
 """
 
 import os
@@ -23,7 +23,7 @@ from maestro.testing.frames import ClientRequest, FrameServer, ScriptedConnectio
 pytestmark = pytest.mark.slow
 
 SANITIZE = "-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -O1 -g -U_FORTIFY_SOURCE"
-PYTHON = "#!/bin/sh\necho became python\nexit 9\n"  # what the native client becomes: beside the point here
+PYTHON = "#!/bin/sh\necho became python\nexit 9\n"  # stands in for the Python client
 SECONDS_MAX = 20
 HUGE = (b"9223372036854775807", b"9223372036854775808", b"4294967292000", b"4294967296000", b"9" * 400, b"9" * 5000)
 ODD = (b"", b"-1", b"1x", b" 1", b"+1", b"0x10", b"1.5", "٣".encode())
@@ -31,7 +31,7 @@ ODD = (b"", b"-1", b"1x", b" 1", b"+1", b"0x10", b"1.5", "٣".encode())
 
 @dataclass
 class Client:
-    """A client that is run against a scripted server."""
+    """A client that runs against a scripted server."""
 
     program: list[str]
     home: Path
@@ -46,7 +46,7 @@ class Client:
     def start(self, *words: str, stdin: bytes = b"{}", **env: str) -> subprocess.CompletedProcess[bytes]:
         own = {"PATH": os.environ["PATH"], "HOME": str(self.home), "MAESTRO_HOME": str(self.home)}
         own["PYTHONPATH"] = str(Path(maestro.__file__).parents[1])
-        own["ASAN_OPTIONS"] = "detect_leaks=0"  # the client ends without giving memory back
+        own["ASAN_OPTIONS"] = "detect_leaks=0"  # the client ends without freeing memory
         return subprocess.run(
             [*self.program, *words],
             env=own | env,
@@ -60,7 +60,7 @@ class Client:
 
 @pytest.fixture(scope="module")
 def sanitized(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The native client with the checks of the compiler."""
+    """Return the native client with the sanitizers of the compiler."""
     program = tmp_path_factory.mktemp("bin") / "maestro"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CFLAGS", SANITIZE)
@@ -99,7 +99,7 @@ def frame(kind: bytes, payload: bytes = b"") -> bytes:
 
 @pytest.mark.parametrize("hook", [False, True], ids=["command", "hook"])
 @pytest.mark.parametrize("given", HUGE, ids=lambda given: given[:20].decode())
-def test_a_huge_wait_is_a_long_one(client: Client, given: bytes, hook: bool) -> None:
+def test_a_huge_wait_counts_as_a_long_wait(client: Client, given: bytes, hook: bool) -> None:
     words = ("hook", "claude", "Stop") if hook else ("status",)
     done = client.run(*words, sends=frame(b"W", given) + frame(b"O", b"out") + frame(b"X", b"0"))
     assert (done.returncode, done.stdout, done.stderr) == (0, b"out", b"")
@@ -107,21 +107,21 @@ def test_a_huge_wait_is_a_long_one(client: Client, given: bytes, hook: bool) -> 
 
 @pytest.mark.parametrize("kind", [b"W", b"X"])
 @pytest.mark.parametrize("given", ODD)
-def test_a_number_that_is_none_is_not_understood(client: Client, kind: bytes, given: bytes) -> None:
+def test_a_frame_whose_number_is_malformed_is_not_understood(client: Client, kind: bytes, given: bytes) -> None:
     done = client.run("status", sends=frame(kind, given) + frame(b"X", b"0"))
     assert done.returncode == 1
     assert b"does not understand" in done.stderr
 
 
 @pytest.mark.parametrize("given", [b"256", b"65536", b"4294967296", b"9" * 400, b"9" * 5000])
-def test_a_huge_exit_code_is_no_success(client: Client, given: bytes) -> None:
+def test_a_huge_exit_code_does_not_become_success(client: Client, given: bytes) -> None:
     assert client.run("status", sends=frame(b"X", given)).returncode == 255
 
 
-def test_a_hook_has_an_end_whatever_wait_is_told(client: Client) -> None:
+def test_a_hook_ends_in_time_although_the_server_asks_it_to_wait(client: Client) -> None:
     def script(connection: ScriptedConnection, request: ClientRequest) -> None:
         connection.send_frame(b"W", b"0")
-        connection.receive_frame()  # until the client has gone
+        connection.receive_frame()  # until the client ends
 
     began = time.monotonic()
     with FrameServer(client.home / "maestro.sock", script):
@@ -131,14 +131,14 @@ def test_a_hook_has_an_end_whatever_wait_is_told(client: Client) -> None:
     assert b"did not answer in time" in (client.home / "hooks.log").read_bytes()
 
 
-def test_a_hook_that_is_cut_off_in_time_is_kept(client: Client) -> None:
-    """All of the payload, in order, also when the time is up while the server takes no more of it."""
+def test_a_hook_that_is_cut_off_by_the_time_limit_is_stored_completely(client: Client) -> None:
+    """Check that the file has the complete payload, although the server stops reading before the time is up."""
     (client.home / "hooks").mkdir()
     payload = b'{"text": "' + b"x" * 900_000 + b'"}'
 
     def script(connection: ScriptedConnection, request: ClientRequest) -> None:
         connection.send_frame(b"I")
-        time.sleep(5.5)  # longer than the hook waits: nothing of its payload is read
+        time.sleep(5.5)  # longer than the hook waits: the server reads nothing of the payload
 
     with FrameServer(client.home / "maestro.sock", script):
         done = client.start("hook", "claude", "Stop", stdin=payload, MAESTRO_SESSION_ID="ses_x", MAESTRO_TOKEN="t")
@@ -148,7 +148,7 @@ def test_a_hook_that_is_cut_off_in_time_is_kept(client: Client) -> None:
 
 
 @pytest.mark.rounds
-def test_random_frames_find_no_memory_error(native: Client) -> None:
+def test_random_frames_cause_no_memory_error(native: Client) -> None:
     played, seed = rounds.round_count(40, full=1000), rounds.round_seed()
     chosen = random.Random(seed)
     for number in range(played):

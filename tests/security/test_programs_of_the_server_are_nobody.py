@@ -1,4 +1,4 @@
-"""A program that the server starts in a folder of an agent never acts as the person (H2)."""
+"""Tests that a program that the server starts in a folder of an agent never acts as the person (finding H2)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from maestro.testing.workshop import MAESTRO, Workshop
 
 
 def probe(shop: Workshop, file: str) -> str:
-    """Return a command that writes who its caller is. Gates find no address of the server in their environment."""
+    """Return a command that writes its caller. Gates find no address of the server in their environment."""
     path = shop.repo / file
     return f"MAESTRO_HOME={shop.live.home} {MAESTRO} whoami --json > {path}.part 2>&1; mv {path}.part {path}"
 
@@ -40,12 +40,12 @@ def test_an_orphan_of_a_gate_is_nobody(supervised: Workshop) -> None:
     (supervised.repo / "gate.sh").write_text(f"{hidden}\nuntil test -e begun; do sleep 0.05; done\n")
     supervised.create_task("Parser", "--gate", "sh gate.sh")
     supervised.spawn_session("--task", "#1", "--", "true")
-    wait_until(lambda: supervised.task_status("#1") == "completed", what="the verdict")
+    wait_until(lambda: supervised.task_status("#1") == "completed", what="the verdict of the gate")
     (supervised.repo / "go").touch()
     assert is_nobody(asked_as(supervised.repo / "gate"))
 
 
-def test_a_set_up_command_is_nobody(shop: Workshop) -> None:
+def test_a_setup_command_is_nobody(shop: Workshop) -> None:
     (shop.repo / ".maestro").mkdir()
     command = probe(shop, "setup")
     (shop.repo / ".maestro" / "config.toml").write_text(f"[worktree]\nsetup = {json.dumps(command)}\n")

@@ -1,4 +1,4 @@
-"""What a project keeps to itself: no operation shows it to agents of another project, and none ends another's run."""
+"""Tests that agents of another project see no private texts, and that no caller ends the run of another caller."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 
 def ask(world: World, who: str, verb: str, path: str, **fields: Any) -> tuple[int, set[str], str]:
-    """Call a route as a named caller: the status, the marked secrets in the answer, and its text."""
+    """Call a route as a named caller. Return the status, the marked secrets in the answer, and the answer's text."""
     headers = {"Authorization": f"Bearer {world.tokens.get(who) or world.live.token}"}
     given: dict[str, Any] = {"json": fields} if fields else {}
     answer = world.http.request(verb, path, headers=headers, **given)
@@ -29,27 +29,27 @@ def ask(world: World, who: str, verb: str, path: str, **fields: Any) -> tuple[in
 
 
 def foreign(found: set[str]) -> set[str]:
-    """Leave out what belongs to the project of the caller."""
+    """Return the secrets that do not belong to the project of the caller."""
     return {one for one in found if not one.startswith("evil.")}
 
 
 @pytest.mark.parametrize("mode", ["execute", "coordinate", "plan"])
 @pytest.mark.parametrize("task", [ISSUE, "victim.task", "friend.task"])
-def test_a_dry_run_takes_no_task_of_another_project(world: World, mode: str, task: str) -> None:
+def test_a_dry_run_with_a_task_of_another_project_is_refused(world: World, mode: str, task: str) -> None:
     request = {"tool": "claude", "mode": mode, "task": [world.refs[task]], "dry_run": True}
     status, found, text = ask(world, "coordinator", "POST", "/api/sessions/spawn", **request)
     assert (status, foreign(found)) == (403, set()), text
 
 
 @pytest.mark.parametrize("mode", ["execute", "plan"])
-def test_a_session_registers_for_no_task_of_another_project(world: World, mode: str) -> None:
+def test_a_session_cannot_register_for_a_task_of_another_project(world: World, mode: str) -> None:
     request = {"name": f"stray-{mode}", "mode": mode, "task": [world.refs[ISSUE]]}
     status, _, text = ask(world, "coordinator", "POST", "/api/sessions", **request)
     assert status == 403, text
 
 
 @pytest.mark.parametrize(("task", "title"), [(ISSUE, ISSUE_TITLE), ("victim.task", {"victim.title"})])
-def test_a_reference_in_a_dry_run_shows_only_the_outline_of_another_project(
+def test_a_reference_to_another_project_in_a_dry_run_shows_only_the_title(
     world: World, task: str, title: set[str]
 ) -> None:
     request = {"tool": "claude", "reference": [world.refs[task]], "dry_run": True}
@@ -67,12 +67,12 @@ def test_a_reference_in_a_dry_run_shows_only_the_outline_of_another_project(
         "/api/timeline/export?task={id}",
     ],
 )
-def test_papers_and_gates_of_an_issue_are_hidden_from_third_projects(world: World, who: str, path: str) -> None:
+def test_a_third_project_sees_only_the_title_of_an_issue(world: World, who: str, path: str) -> None:
     status, found, text = ask(world, who, "GET", path.format(id=world.refs[ISSUE]))
     assert (status, foreign(found)) == (200, ISSUE_TITLE), text
 
 
-def test_the_mcp_resource_of_an_issue_hides_its_papers(world: World) -> None:
+def test_the_mcp_resource_of_an_issue_shows_only_the_title_to_a_third_project(world: World) -> None:
     wire = McpWire(world.live, world.tokens["worker"])
     params = {"uri": f"maestro://tasks/{world.refs[ISSUE]}"}
     answer = wire.post_message(
@@ -87,7 +87,7 @@ def test_the_mcp_resource_of_an_issue_hides_its_papers(world: World) -> None:
 @pytest.mark.parametrize(
     "path", ["/api/runs?project=victim", "/api/worktrees?project=victim", "/api/worktrees/{id}/diff"]
 )
-def test_runs_and_worktrees_are_for_their_own_project(world: World, who: str, path: str) -> None:
+def test_only_agents_of_the_project_see_its_runs_and_worktrees(world: World, who: str, path: str) -> None:
     status, found, text = ask(world, who, "GET", path.format(id=world.refs["victim.agent"]))
     assert (status, foreign(found)) == (403, set()), text
     status, _, text = ask(world, "peer", "GET", path.format(id=world.refs["victim.agent"]))
@@ -96,7 +96,7 @@ def test_runs_and_worktrees_are_for_their_own_project(world: World, who: str, pa
 
 @pytest.mark.parametrize("who", ["coordinator", "worker"])
 @pytest.mark.parametrize("path", ["/api/tasks/{id}", "/api/tasks?project=victim", "/api/timeline/export?task={id}"])
-def test_of_a_plain_task_another_project_sees_the_outline(world: World, who: str, path: str) -> None:
+def test_another_project_sees_only_the_title_of_a_task(world: World, who: str, path: str) -> None:
     status, found, text = ask(world, who, "GET", path.format(id=world.refs["victim.task"]))
     outlines = {"victim.title", "victim.friend-issue-title"}
     own_issue = {one for one in found if one.startswith("victim.evil-issue")}
@@ -105,13 +105,13 @@ def test_of_a_plain_task_another_project_sees_the_outline(world: World, who: str
 
 
 @pytest.mark.parametrize("path", ["/api/members/{member}", "/api/members?project=victim", "/api/teams/{team}"])
-def test_of_a_member_another_project_sees_name_and_role(world: World, path: str) -> None:
+def test_another_project_sees_only_name_and_role_of_a_member(world: World, path: str) -> None:
     names = {name: world.refs[f"victim.{name}"] for name in ("member", "team")}
     status, found, text = ask(world, "worker", "GET", path.format(**names))
     assert (status, foreign(found)) == (200, {"victim.role"}), text
 
 
-def test_a_race_shows_the_text_of_an_issue_to_no_third_project(world: World) -> None:
+def test_a_race_does_not_show_the_text_of_an_issue_to_a_third_project(world: World) -> None:
     task = world.call(world.tokens["friend.boss"], "POST", "/api/issues", to="victim", title="A race", message="x")
     world.person("PATCH", f"/api/tasks/{task['id']}", description="SECRET-victim-race-7f3a")
     request = {"task": task["id"], "strategy": "race", "attempts": 2, "arguments": ["true"], "detach": True}
@@ -136,10 +136,10 @@ def test_a_race_shows_the_text_of_an_issue_to_no_third_project(world: World) -> 
         ("DELETE", "/api/tasks/{id}", {}),
     ],
 )
-def test_nobody_ends_the_run_of_another_through_its_task(
+def test_a_coordinator_cannot_end_the_run_of_another_caller_by_cancelling_or_deleting_the_task(
     world: World, verb: str, path: str, fields: dict[str, Any]
 ) -> None:
-    """The person has started the run; a coordinator of the same project did not."""
+    """Try as a coordinator of the project to end a run that the person started."""
     waiting, run = world.refs["victim.waiting"], world.refs["victim.run"]
     status, _, text = ask(world, "victim.boss", verb, path.format(id=waiting), **fields)
     assert status == 403, text
@@ -148,7 +148,7 @@ def test_nobody_ends_the_run_of_another_through_its_task(
     assert world.person("GET", f"/api/tasks/{waiting}")["status"] == "todo"
 
 
-def test_nobody_ends_the_run_of_another_by_turning_its_issue_down(world: World) -> None:
+def test_a_coordinator_cannot_end_the_run_of_another_caller_by_refusing_the_issue(world: World) -> None:
     opened = world.call(world.tokens["friend.boss"], "POST", "/api/issues", to="victim", title="A run", message="x")
     waits = world.person("POST", "/api/tasks", project="victim", title="Never done")["id"]
     world.person("POST", f"/api/tasks/{opened['id']}/dependencies", on=[waits])
@@ -161,7 +161,7 @@ def test_nobody_ends_the_run_of_another_by_turning_its_issue_down(world: World) 
     world.person("POST", f"/api/runs/{run}/stop")
 
 
-def test_whoever_started_a_run_ends_it_through_its_task(world: World) -> None:
+def test_the_caller_that_started_a_run_ends_the_run_by_cancelling_the_task(world: World) -> None:
     waits = world.person("POST", "/api/tasks", project="victim", title="Never done")["id"]
     task = world.person("POST", "/api/tasks", project="victim", title="Mine", depends_on=[waits])["id"]
     fields = {"project": "victim", "path": world.refs["victim.folder"], "task": task, "arguments": ["true"]}
@@ -171,7 +171,7 @@ def test_whoever_started_a_run_ends_it_through_its_task(world: World) -> None:
     assert stopped
 
 
-def test_the_two_projects_of_an_issue_and_the_person_read_it_all(world: World) -> None:
+def test_both_parties_of_an_issue_and_the_person_read_all_texts_of_the_issue(world: World) -> None:
     wanted = {
         f"victim.friend-issue-{part}" for part in ("title", "text", "reason", "paper-title", "paper-file", "gate")
     }
@@ -181,7 +181,7 @@ def test_the_two_projects_of_an_issue_and_the_person_read_it_all(world: World) -
         assert wanted <= found, who
 
 
-def test_a_task_waits_on_a_task_of_another_project(world: World) -> None:
+def test_a_task_can_wait_for_a_task_of_another_project(world: World) -> None:
     made = world.call(
         world.tokens["coordinator"], "POST", "/api/tasks", title="Waits", depends_on=[world.refs["victim.task"]]
     )

@@ -1,4 +1,7 @@
-"""No session fills the store, the board or the person's desk. The person and imports of trackers are spared."""
+"""Tests of quotas: no session can fill the store, the task list or the person's asks.
+
+The quotas do not apply to the person and to imports from trackers.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,7 @@ PATIENCE_SECONDS = 10.0
 
 
 async def until_refused(many: int, once: Callable[[int], Any]) -> int:
-    """Do something again and again; how often it was done before the server refused."""
+    """Repeat a call until the server refuses, and return the number of successful calls."""
     for count in range(many):
         try:
             await once(count)
@@ -71,15 +74,17 @@ async def child_of(server: Server, parent: Caller, name: str) -> Caller:
     return await server.identify(token=made.token, peer=None)
 
 
-# Sessions
+# Tests of sessions
 
 
-async def test_a_session_registers_so_many_children_and_no_more(server: Server, join: Join) -> None:
+async def test_a_session_registers_children_up_to_the_limit(server: Server, join: Join) -> None:
     worker = await join("worker")
     assert await until_refused(500, register(server, worker)) == limits.sessions_per_parent_default
 
 
-async def test_children_that_have_ended_make_room(server: Server, join: Join, clock: FakeClock) -> None:
+async def test_a_child_that_has_ended_frees_a_place_in_the_quota(
+    server: Server, join: Join, clock: FakeClock
+) -> None:
     worker = await join("worker")
     assert await until_refused(500, register(server, worker)) == limits.sessions_per_parent_default
     clock.advance(61)
@@ -88,8 +93,8 @@ async def test_children_that_have_ended_make_room(server: Server, join: Join, cl
     assert await until_refused(5, lambda number: register(server, worker)(1_000 + number)) == 1
 
 
-async def test_grandchildren_gain_nothing(server: Server, join: Join) -> None:
-    """A family registers so many within a minute, whoever of it does."""
+async def test_grandchildren_count_in_the_quota_of_the_family(server: Server, join: Join) -> None:
+    """Register children and grandchildren: the family has a common limit per minute."""
     worker = await join("worker")
     made = 0
     for number in range(20):
@@ -99,14 +104,16 @@ async def test_grandchildren_gain_nothing(server: Server, join: Join) -> None:
     assert made <= limits.sessions_per_minute_default
 
 
-async def test_the_person_registers_as_many_as_they_like(server: Server, dana: Caller, vc: str) -> None:
+async def test_the_person_registers_sessions_without_a_limit(server: Server, dana: Caller, vc: str) -> None:
     assert await until_refused(400, register(server, dana, project=vc)) == 400
 
 
-# Tasks
+# Tests of tasks
 
 
-async def test_a_family_creates_so_many_tasks_a_minute(server: Server, join: Join, clock: FakeClock) -> None:
+async def test_a_family_creates_tasks_up_to_the_limit_per_minute(
+    server: Server, join: Join, clock: FakeClock
+) -> None:
     worker = await join("worker")
     assert await until_refused(1_000, create(server, worker)) == limits.tasks_per_minute_default
     child = await child_of(server, worker, "child")
@@ -115,14 +122,14 @@ async def test_a_family_creates_so_many_tasks_a_minute(server: Server, join: Joi
     assert await until_refused(10, create(server, child)) == 10
 
 
-async def test_the_person_creates_as_many_tasks_as_they_like(server: Server, dana: Caller, vc: str) -> None:
+async def test_the_person_creates_tasks_without_a_limit(server: Server, dana: Caller, vc: str) -> None:
     assert await until_refused(1_000, create(server, dana, project=vc)) == 1_000
 
 
-# Asks
+# Tests of asks
 
 
-async def test_a_session_has_so_many_open_asks(server: Server, join: Join) -> None:
+async def test_a_session_has_open_asks_up_to_the_limit(server: Server, join: Join) -> None:
     worker = await join("worker")
     assert await until_refused(300, ask(server, worker)) == limits.asks_per_session_default
     with pytest.raises(errors.LimitReached):  # a query to the person is an ask too
@@ -133,7 +140,7 @@ async def test_a_session_has_so_many_open_asks(server: Server, join: Join) -> No
     assert await until_refused(5, ask(server, worker)) == 1
 
 
-async def test_the_children_of_a_parent_have_so_many_open_asks_together(server: Server, join: Join) -> None:
+async def test_the_children_of_a_parent_together_have_open_asks_up_to_the_limit(server: Server, join: Join) -> None:
     worker = await join("worker")
     asked = 0
     for number in range(20):
@@ -141,7 +148,7 @@ async def test_the_children_of_a_parent_have_so_many_open_asks_together(server: 
     assert asked == limits.asks_per_parent_default
 
 
-async def test_asking_and_taking_back_is_counted(server: Server, join: Join) -> None:
+async def test_withdrawn_asks_count_in_the_limit_per_minute(server: Server, join: Join) -> None:
     worker = await join("worker")
 
     async def ask_and_withdraw(number: int) -> None:
@@ -151,8 +158,8 @@ async def test_asking_and_taking_back_is_counted(server: Server, join: Join) -> 
     assert await until_refused(500, ask_and_withdraw) == limits.asks_per_minute_default
 
 
-async def test_requests_for_permission_are_counted(server: Server, join: Join) -> None:
-    """Each hook that asks for permission opens an ask, as long as the quota has room."""
+async def test_permission_hooks_count_in_the_limit_of_open_asks(server: Server, join: Join) -> None:
+    """Fire permission hooks: each hook opens an ask until the quota is used up."""
     worker = await join("worker")
     holding = PermissionHolds(server.store, server.hub, may_ask=server.parts.quotas.quotas.count_ask)
 
@@ -164,7 +171,7 @@ async def test_requests_for_permission_are_counted(server: Server, join: Join) -
     refused: set[asyncio.Task[Any]] = set()
     while len(waiting) > limits.asks_per_session_default:
         more, waiting = await asyncio.wait(waiting, timeout=PATIENCE_SECONDS, return_when=asyncio.FIRST_EXCEPTION)
-        assert more, "the server still holds too many"
+        assert more, "the server still holds too many calls"
         refused |= more
     assert len(waiting) == limits.asks_per_session_default
     assert {type(one.exception()) for one in refused} == {errors.LimitReached}
@@ -173,8 +180,8 @@ async def test_requests_for_permission_are_counted(server: Server, join: Join) -
     await asyncio.gather(*waiting, return_exceptions=True)
 
 
-async def test_a_tracker_imports_as_much_as_it_has(server: Server) -> None:
-    """A name in a tracker is no session: its issues are not counted."""
+async def test_an_import_of_a_tracker_has_no_limit(server: Server) -> None:
+    """Count tasks for a name in a tracker, which is no session."""
     tracker = Caller(Role.PERSON, f"{TRACKER_PREFIX}ada")
 
     def import_many(tx: Tx) -> None:
@@ -186,12 +193,12 @@ async def test_a_tracker_imports_as_much_as_it_has(server: Server) -> None:
     await server.store.read(import_many)
 
 
-# Bytes
+# Tests of bytes
 
 
 @pytest.fixture
 def cramped(server: Server) -> Server:
-    """The same server with a small quota of bytes."""
+    """Return the server with a small quota of bytes."""
     server.parts.quotas.quotas.bounds = quotas.QuotaBounds(project_bytes_per_day=3 * len(BIG))
     return server
 
@@ -212,7 +219,7 @@ async def hold_task(server: Server, worker: Caller) -> str:
     return found
 
 
-async def test_a_project_stores_so_many_bytes_a_day(
+async def test_a_project_stores_bytes_up_to_the_limit_per_day(
     cramped: Server, join: Join, clock: FakeClock, dana: Caller
 ) -> None:
     worker, another = await join("worker"), await join("another")
@@ -224,14 +231,14 @@ async def test_a_project_stores_so_many_bytes_a_day(
         await cramped.call(mail_ops.SEND, letter, caller=another)
     with pytest.raises(errors.LimitReached):
         await create(cramped, another, description="x" * 100_000)(1)
-    assert len(cramped.blobs.all_files()) == 3  # what was refused left nothing
+    assert len(cramped.blobs.all_files()) == 3  # refused requests leave no file
     assert await until_refused(5, add(cramped, dana, task_id)) == 5
     clock.advance(DAY_SECONDS)
     assert await until_refused(1, add(cramped, dana, task_id)) == 1
     await cramped.call(mail_ops.SEND, letter, caller=another)
 
 
-async def test_a_refused_upload_takes_nothing_of_the_quota(cramped: Server, join: Join) -> None:
+async def test_a_refused_upload_does_not_count_in_the_quota(cramped: Server, join: Join) -> None:
     worker = await join("worker")
     task_id = await hold_task(cramped, worker)
     for _ in range(10):
@@ -240,7 +247,9 @@ async def test_a_refused_upload_takes_nothing_of_the_quota(cramped: Server, join
     assert await until_refused(10, add(cramped, worker, task_id)) == 3
 
 
-async def test_the_bytes_of_the_day_outlive_the_server(server: Server, join: Join, clock: FakeClock) -> None:
+async def test_a_new_server_counts_the_bytes_that_were_stored_on_the_same_day(
+    server: Server, join: Join, clock: FakeClock
+) -> None:
     worker = await join("worker")
     task_id = await hold_task(server, worker)
     await add(server, worker, task_id)(0)
@@ -256,10 +265,10 @@ async def test_the_bytes_of_the_day_outlive_the_server(server: Server, join: Joi
     assert refused.value.data["used"] == stored + 1
 
 
-# Settings
+# Tests of settings
 
 
-async def test_every_quota_can_be_set_and_switched_off(tmp_path: Path, clock: FakeClock) -> None:
+async def test_every_quota_can_be_switched_off_in_the_settings(tmp_path: Path, clock: FakeClock) -> None:
     home = tmp_path / "set"
     home.mkdir(mode=0o700)
     names = quotas.QuotaBounds.__struct_fields__

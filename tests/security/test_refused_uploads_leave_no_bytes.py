@@ -1,4 +1,4 @@
-"""A refused request leaves no file, and takes none away from a request that was not refused."""
+"""Tests that a refused request leaves no file, and removes no file of an accepted request."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BIG = b"x" * (limits.inline_bytes_max + 1)
 
 @pytest.fixture
 async def other(server: Server, dana: Caller, make_repo: Callable[..., Path]) -> str:
-    """Another project."""
+    """Register a second project and return its id."""
     request = project_ops.LocateProject(path=str(make_repo("other")))
     place = await server.call(project_ops.LOCATE, request, caller=dana)
     found: str = place.project.id
@@ -34,7 +34,7 @@ async def other(server: Server, dana: Caller, make_repo: Callable[..., Path]) ->
 
 
 def stored(server: Server) -> list[Path]:
-    """Return everything in the folder of large contents, folders too."""
+    """Return all files and folders in the folder of large contents."""
     return sorted((server.home / "blobs").rglob("*"))
 
 
@@ -51,10 +51,12 @@ async def make_task(server: Server, dana: Caller, project: str) -> Any:
     return await server.call(task_ops.CREATE, task_ops.CreateTask(project=project, title="t"), caller=dana)
 
 
-# Refused before anything is stored
+# Tests of requests that are refused before the server stores a file
 
 
-async def test_a_document_for_another_projects_task(server: Server, dana: Caller, join: Join, other: str) -> None:
+async def test_a_refused_document_for_a_task_of_another_project_leaves_no_file(
+    server: Server, dana: Caller, join: Join, other: str
+) -> None:
     stranger, task = await join("stranger"), await make_task(server, dana, other)
     request = document_ops.AddDocument(id=task.id, title="d", file_name="d.txt", content=BIG)
     with pytest.raises(errors.NotPermitted):
@@ -62,7 +64,9 @@ async def test_a_document_for_another_projects_task(server: Server, dana: Caller
     assert stored(server) == []
 
 
-async def test_a_document_for_a_task_that_another_holds(server: Server, dana: Caller, join: Join, vc: str) -> None:
+async def test_a_refused_document_for_a_task_that_the_worker_does_not_hold_leaves_no_file(
+    server: Server, dana: Caller, join: Join, vc: str
+) -> None:
     worker, task = await join("worker"), await make_task(server, dana, vc)
     request = document_ops.AddDocument(id=task.id, title="d", file_name="d.txt", content=BIG)
     with pytest.raises(errors.NotHeld):
@@ -70,21 +74,23 @@ async def test_a_document_for_a_task_that_another_holds(server: Server, dana: Ca
     assert stored(server) == []
 
 
-async def test_mail_to_nobody(server: Server, join: Join) -> None:
+async def test_refused_mail_to_an_unknown_recipient_leaves_no_file(server: Server, join: Join) -> None:
     worker = await join("worker")
     with pytest.raises(errors.NotFound):
         await server.call(mail_ops.SEND, letter("nobody-at-all"), caller=worker)
     assert stored(server) == []
 
 
-async def test_a_long_body_to_nobody(server: Server, join: Join) -> None:
+async def test_refused_mail_with_a_long_body_to_an_unknown_recipient_leaves_no_file(
+    server: Server, join: Join
+) -> None:
     request = mail_shapes.SendMail(to=["nobody-at-all"], subject="s", message="x" * limits.message_chars_max)
     with pytest.raises(errors.NotFound):
         await server.call(mail_ops.SEND, request, caller=await join("worker"))
     assert stored(server) == []
 
 
-async def test_mail_past_its_rate(server: Server, join: Join) -> None:
+async def test_mail_that_is_refused_by_the_rate_limit_leaves_no_file(server: Server, join: Join) -> None:
     worker, victim = await join("worker"), await join("victim")
     for _ in range(limits.mail_per_minute_default):
         request = mail_shapes.SendMail(to=[victim.name], subject="s", message="b")
@@ -94,7 +100,9 @@ async def test_mail_past_its_rate(server: Server, join: Join) -> None:
     assert stored(server) == []
 
 
-async def test_mail_that_its_receiver_does_not_take(server: Server, dana: Caller, join: Join, other: str) -> None:
+async def test_mail_that_the_receiving_project_refuses_leaves_no_file(
+    server: Server, dana: Caller, join: Join, other: str
+) -> None:
     await server.call(
         project_ops.EDIT,
         project_ops.EditProject(project=other, inbound=project_ops.InboundPolicy.CLOSED),
@@ -109,7 +117,9 @@ async def test_mail_that_its_receiver_does_not_take(server: Server, dana: Caller
     assert stored(server) == []
 
 
-async def test_an_answer_to_what_one_may_not_see(server: Server, dana: Caller, join: Join, other: str) -> None:
+async def test_a_refused_reply_to_mail_of_another_project_leaves_no_file(
+    server: Server, dana: Caller, join: Join, other: str
+) -> None:
     worker, stranger = await join("worker"), await join("stranger", project=other)
     sent = await server.call(
         mail_ops.SEND, mail_shapes.SendMail(to=[worker.name], subject="s", message="b"), caller=dana
@@ -120,18 +130,18 @@ async def test_an_answer_to_what_one_may_not_see(server: Server, dana: Caller, j
     assert stored(server) == []
 
 
-async def test_a_broadcast_that_reaches_nobody(server: Server, join: Join) -> None:
+async def test_a_refused_broadcast_without_recipients_leaves_no_file(server: Server, join: Join) -> None:
     request = mail_shapes.BroadcastMail(scope="my-workers", subject="s", message="b", attach=letter().attach)
     with pytest.raises(errors.NotFound):
         await server.call(mail_ops.BROADCAST, request, caller=await join("boss", mode="coordinate"))
     assert stored(server) == []
 
 
-# Refused only with its rows
+# Tests of requests that are refused after the server has stored a file
 
 
 async def looped(server: Server, join: Join) -> tuple[Caller, str]:
-    """Let two agents answer each other until the server stops them; who is refused, and the last message."""
+    """Let two agents answer each other up to the limit. Return the agent that is refused next, and the last id."""
     one, two = await join("one"), await join("two")
     last = await server.call(mail_ops.SEND, mail_shapes.SendMail(to=[two.name], subject="s", message="b"), caller=one)
     for _ in range(limits.mail_hops_max):
@@ -140,7 +150,7 @@ async def looped(server: Server, join: Join) -> tuple[Caller, str]:
     return two, last.id
 
 
-async def test_what_was_stored_and_then_refused_is_removed(server: Server, join: Join) -> None:
+async def test_a_file_of_a_request_that_is_refused_later_is_removed(server: Server, join: Join) -> None:
     refused, last = await looped(server, join)
     request = mail_shapes.ReplyMail(id=last, message="b", attach=letter().attach)
     with pytest.raises(errors.Looping):
@@ -148,8 +158,8 @@ async def test_what_was_stored_and_then_refused_is_removed(server: Server, join:
     assert files(server) == []
 
 
-async def test_a_refused_request_takes_no_file_from_another(server: Server, join: Join) -> None:
-    """The same content comes in a refused and in an accepted request at the same moment, in every order."""
+async def test_a_refused_request_does_not_remove_the_file_of_an_accepted_request(server: Server, join: Join) -> None:
+    """Send the same content in refused and accepted requests at the same time, in every order."""
     refused, last = await looped(server, join)
     sender, receiver = await join("sender"), await join("receiver")
 
@@ -173,7 +183,7 @@ async def test_a_refused_request_takes_no_file_from_another(server: Server, join
     assert len(files(server)) == 30
 
 
-async def test_content_that_a_row_names_survives_a_refusal(server: Server, join: Join) -> None:
+async def test_a_file_that_a_row_names_stays_after_a_refused_request(server: Server, join: Join) -> None:
     refused, last = await looped(server, join)
     await server.call(mail_ops.SEND, letter("human"), caller=refused)
     with pytest.raises(errors.Looping):
@@ -182,9 +192,7 @@ async def test_content_that_a_row_names_survives_a_refusal(server: Server, join:
     assert len(files(server)) == 1
 
 
-async def test_a_caller_that_goes_away_leaves_rows_and_files_that_agree(
-    server: Server, dana: Caller, vc: str
-) -> None:
+async def test_rows_and_files_agree_after_a_caller_goes_away(server: Server, dana: Caller, vc: str) -> None:
     task = await make_task(server, dana, vc)
     for number in range(10):
         content = BIG + str(number).encode()
@@ -204,7 +212,7 @@ async def test_a_caller_that_goes_away_leaves_rows_and_files_that_agree(
         assert shown.content.startswith(BIG)
 
 
-async def test_an_upload_that_was_answered_is_answered_again_though_it_would_be_refused_now(
+async def test_a_repeated_upload_gets_the_first_answer_although_it_would_now_be_refused(
     server: Server, join: Join
 ) -> None:
     worker, victim = await join("worker"), await join("victim")

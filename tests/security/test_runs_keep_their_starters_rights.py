@@ -1,4 +1,4 @@
-"""A run never does more than whoever started it may, also after that session has ended."""
+"""Tests that a run never has more rights than the caller that started it, also after the caller's session ended."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def setting(shop: Workshop) -> str:
 
 
 def waiting_run(shop: Workshop, lead: dict[str, Any], *words: str) -> tuple[str, dict[str, Any]]:
-    """Start a run of task #2, which waits for #1; return the run and the worker that holds #1."""
+    """Start a run of task #2, which waits for #1. Return the run and the worker that holds #1."""
     shop.create_task("First")
     shop.create_task("Second", "--depends-on", "#1")
     worker = shop.register_session("worker")
@@ -29,16 +29,16 @@ def waiting_run(shop: Workshop, lead: dict[str, Any], *words: str) -> tuple[str,
 
 
 def refused_attempt(shop: Workshop, run_id: str) -> str:
-    """Return why the run's first session was not started, once that is known."""
+    """Return the reason why the first session of the run was not started."""
 
     def look() -> str | None:
         (task,) = shop.call_json("run", "show", run_id)["tasks"]
         return task["note"] if task["attempts"] else None
 
-    return str(wait_until(look, what="an attempt of the run"))
+    return str(wait_until(look, what="the first attempt of the run"))
 
 
-def test_a_run_as_a_member_that_may_more_is_refused_at_its_start(shop: Workshop) -> None:
+def test_a_run_as_a_member_with_more_rights_is_refused_at_the_start(shop: Workshop) -> None:
     shop.run_maestro("member", "create", "boss", "--role", "x", "--allow", "config.set")
     lead = shop.register_coordinator()
     shop.create_task("Work")
@@ -49,19 +49,19 @@ def test_a_run_as_a_member_that_may_more_is_refused_at_its_start(shop: Workshop)
     shop.call_as(lead, "run", "#1", "--detach", "--", *RAISES, exits=REFUSED)
 
 
-def test_a_run_gains_no_operation_after_its_starter_has_ended(shop: Workshop) -> None:
+def test_a_run_gains_no_operation_after_the_session_that_started_it_has_ended(shop: Workshop) -> None:
     before = setting(shop)
     shop.run_maestro("member", "create", "boss", "--role", "x")
     lead = shop.register_coordinator()
     run_id, worker = waiting_run(shop, lead, "--member", "boss", "--", *RAISES)
     shop.call_as(lead, "session", "end")
-    shop.run_maestro("member", "edit", "boss", "--allow", "config.set")  # now boss may more than the run's starter
+    shop.run_maestro("member", "edit", "boss", "--allow", "config.set")  # more than the run's starter may do
     shop.call_as(worker, "task", "complete", "#1")
     assert "more rights than its own" in refused_attempt(shop, run_id)
     assert setting(shop) == before
 
 
-def test_a_run_without_a_member_takes_off_no_deny(shop: Workshop) -> None:
+def test_a_run_without_a_member_cannot_avoid_the_denied_operations_of_the_starting_session(shop: Workshop) -> None:
     shop.run_maestro("member", "create", "tied", "--role", "x", "--deny", "task.create")
     lead = shop.register_coordinator("lead", "--member", "tied")
     shop.create_task("Work")
@@ -69,7 +69,7 @@ def test_a_run_without_a_member_takes_off_no_deny(shop: Workshop) -> None:
     assert "more rights than its own" in told
 
 
-def test_a_deny_outlives_the_starter_of_a_run(shop: Workshop) -> None:
+def test_a_denied_operation_stays_denied_after_the_session_that_started_the_run_has_ended(shop: Workshop) -> None:
     shop.run_maestro("member", "create", "tied", "--role", "x")
     lead = shop.register_coordinator("lead", "--member", "tied")
     run_id, worker = waiting_run(shop, lead, "--", "maestro", "task", "create", "More")
@@ -80,7 +80,7 @@ def test_a_deny_outlives_the_starter_of_a_run(shop: Workshop) -> None:
     assert [one["title"] for one in shop.call_json("task", "list")["tasks"]] == ["First", "Second"]
 
 
-def test_a_run_goes_on_in_the_name_of_its_ended_starter(shop: Workshop) -> None:
+def test_a_run_continues_with_the_rights_of_the_ended_session_that_started_it(shop: Workshop) -> None:
     lead = shop.register_coordinator()
     run_id, worker = waiting_run(shop, lead, "--", "true")
     shop.call_as(lead, "session", "end")
@@ -93,11 +93,11 @@ def test_a_run_goes_on_in_the_name_of_its_ended_starter(shop: Workshop) -> None:
 
 
 @pytest.mark.parametrize("grant", ["full", "edit"])
-def test_a_successor_adds_nothing_and_takes_away(shop: Workshop, grant: str) -> None:
+def test_a_successor_cannot_add_rights_to_a_run_but_can_reduce_them(shop: Workshop, grant: str) -> None:
     lead = shop.register_coordinator()
     heir = shop.register_session("heir", "--mode", "coordinate", "--grant", grant)
     run_id, worker = waiting_run(shop, lead, "--", "true")
-    shop.call_as(lead, "session", "register", "--name", "left-behind")  # only who leaves workers behind is succeeded
+    shop.call_as(lead, "session", "register", "--name", "left-behind")  # only a session with workers gets a successor
     shop.call_as(lead, "session", "end")
     shop.call_as(heir, "session", "adopt", lead["id"])
     shop.call_as(worker, "task", "complete", "#1")
@@ -109,14 +109,14 @@ def test_a_successor_adds_nothing_and_takes_away(shop: Workshop, grant: str) -> 
         assert "Session heir has the grant edit" in refused_attempt(shop, run_id)
 
 
-def test_a_run_of_the_person_keeps_the_persons_rights(shop: Workshop) -> None:
+def test_a_run_of_the_person_keeps_the_rights_of_the_person(shop: Workshop) -> None:
     shop.run_maestro("member", "create", "boss", "--role", "x", "--allow", "config.set")
     shop.create_task("Work")
     over = shop.run_to_end("#1", "--member", "boss", "--", *RAISES)
     assert over["status"] == "completed" and setting(shop).endswith("33")
 
 
-def test_the_person_changes_the_grant_of_a_run_also_after_its_starter_has_ended(shop: Workshop) -> None:
+def test_the_person_changes_the_grant_of_a_run_also_after_the_starting_session_has_ended(shop: Workshop) -> None:
     lead = shop.register_coordinator()
     run_id, worker = waiting_run(shop, lead, "--attempts", "5", "--", "true")
     shop.call_as(lead, "session", "end")
@@ -128,7 +128,7 @@ def test_the_person_changes_the_grant_of_a_run_also_after_its_starter_has_ended(
     assert shop.wait_for_run_end(run_id)["status"] == "completed"
 
 
-def test_a_run_stops_starting_sessions_when_its_starter_may_no_longer_start_runs(shop: Workshop) -> None:
+def test_a_run_starts_no_session_when_the_starting_member_may_no_longer_start_runs(shop: Workshop) -> None:
     shop.run_maestro("member", "create", "tied", "--role", "x")
     lead = shop.register_coordinator("lead", "--member", "tied")
     run_id, worker = waiting_run(shop, lead, "--member", "tied", "--", "true")

@@ -1,4 +1,4 @@
-"""Only the user can reach the data directory: an open one is refused, named, and mended on request."""
+"""Tests that only the user can reach the data directory: Maestro refuses an open directory, and doctor repairs it."""
 
 import json
 import os
@@ -53,17 +53,17 @@ def status_of(live: LiveServer, token: str) -> int:
         return error.code
 
 
-def test_an_open_directory_with_a_known_token_is_refused(home: Path) -> None:
+def test_an_open_data_directory_with_a_token_is_refused_by_the_command(home: Path) -> None:
     home.mkdir()
     home.chmod(0o777)
     (home / "token").write_text("known\n")
     done = run(home, "up", "--port", "0")
     assert done.returncode == 8
     assert f"{home}" in done.stderr and "0777" in done.stderr and "maestro doctor --fix" in done.stderr
-    assert sorted(path.name for path in home.iterdir()) == ["token"]  # nothing was written there
+    assert sorted(path.name for path in home.iterdir()) == ["token"]  # the command wrote nothing
 
 
-def test_the_server_itself_refuses_an_open_directory(home: Path) -> None:
+def test_an_open_data_directory_is_refused_by_the_server(home: Path) -> None:
     home.mkdir(mode=0o700)
     (home / "server.log").touch()
     home.chmod(0o755)
@@ -73,7 +73,7 @@ def test_the_server_itself_refuses_an_open_directory(home: Path) -> None:
     assert live.process is not None and live.process.wait(30) == 1
 
 
-def test_an_empty_directory_of_the_user_is_closed_without_a_word(home: Path) -> None:
+def test_an_empty_open_data_directory_of_the_user_is_made_private(home: Path) -> None:
     home.mkdir()
     home.chmod(0o755)
     done = run(home, "up", "--port", "0")
@@ -82,7 +82,7 @@ def test_an_empty_directory_of_the_user_is_closed_without_a_word(home: Path) -> 
 
 
 @as_root
-def test_a_directory_of_another_user_is_refused(home: Path) -> None:
+def test_a_data_directory_of_another_user_is_refused(home: Path) -> None:
     home.mkdir(mode=0o700)
     os.chown(home, NOBODY, -1)
     done = run(home, "up", "--port", "0")
@@ -93,7 +93,7 @@ def test_a_directory_of_another_user_is_refused(home: Path) -> None:
 
 
 @as_root
-def test_a_file_of_another_user_is_refused(home: Path) -> None:
+def test_a_data_directory_with_a_file_of_another_user_is_refused(home: Path) -> None:
     home.mkdir(mode=0o700)
     (home / "config.toml").write_text("")
     os.chown(home / "config.toml", NOBODY, -1)
@@ -102,7 +102,7 @@ def test_a_file_of_another_user_is_refused(home: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["token", "secret"])
-def test_a_secret_that_others_could_read_is_refused(home: Path, name: str) -> None:
+def test_a_secret_file_that_others_can_read_is_refused(home: Path, name: str) -> None:
     with LiveServer(home) as live:
         live.stop()
     (home / name).chmod(0o644)
@@ -111,7 +111,7 @@ def test_a_secret_that_others_could_read_is_refused(home: Path, name: str) -> No
     assert str(home / name) in done.stderr and "0644" in done.stderr and "maestro doctor --fix" in done.stderr
 
 
-def test_a_secret_that_is_a_link_is_refused(home: Path, tmp_path: Path) -> None:
+def test_a_secret_file_that_is_a_link_is_refused(home: Path, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").write_text("known\n")
     home.mkdir(mode=0o700)
     (home / "token").symlink_to(tmp_path / "elsewhere")
@@ -119,7 +119,7 @@ def test_a_secret_that_is_a_link_is_refused(home: Path, tmp_path: Path) -> None:
     assert done.returncode == 8 and "symbolic link" in done.stderr
 
 
-def test_doctor_names_what_is_open_and_changes_nothing(home: Path) -> None:
+def test_doctor_names_open_files_and_changes_nothing(home: Path) -> None:
     with LiveServer(home) as live:
         live.stop()
     for path, wide in ((home, 0o755), (home / "token", 0o644), (home / "blobs", 0o755)):
@@ -135,7 +135,7 @@ def test_doctor_names_what_is_open_and_changes_nothing(home: Path) -> None:
     assert mode(home) == 0o755 and mode(home / "token") == 0o644
 
 
-def test_doctor_closes_the_directory_and_replaces_exposed_secrets(home: Path) -> None:
+def test_doctor_fix_makes_the_directory_private_and_replaces_exposed_secrets(home: Path) -> None:
     with LiveServer(home) as live:
         old, session = live.token, register(live)
         secret = (home / "secret").read_text()
@@ -153,25 +153,25 @@ def test_doctor_closes_the_directory_and_replaces_exposed_secrets(home: Path) ->
     assert run(home, "doctor").stdout.count(str(home / "token")) == 0
 
 
-def test_doctor_keeps_secrets_that_nobody_else_could_reach(home: Path) -> None:
+def test_doctor_fix_keeps_secrets_that_others_could_not_reach(home: Path) -> None:
     with LiveServer(home) as live:
         old = live.token
         live.stop()
-    home.chmod(0o755)  # others could look into the directory, but neither read nor replace the token
+    home.chmod(0o755)  # others could list the directory, but could neither read nor replace the token
     run(home, "doctor", "--fix")
     assert mode(home) == 0o700 and (home / "token").read_text().strip() == old
 
 
-def test_doctor_replaces_no_secret_of_a_running_server(home: Path) -> None:
+def test_doctor_fix_replaces_no_secret_of_a_running_server(home: Path) -> None:
     with LiveServer(home) as live:
         old = live.token
         home.chmod(0o777)
         done = run(home, "doctor", "--fix")
         assert done.returncode == 1 and "maestro down" in done.stdout
-        assert mode(home) == 0o777 and live.token == old  # the traces stay until the secrets are replaced
+        assert mode(home) == 0o777 and live.token == old  # the modes stay as evidence until the secrets are replaced
 
 
-def test_a_session_does_not_mend_the_directory(home: Path) -> None:
+def test_a_session_cannot_run_doctor_fix(home: Path) -> None:
     with LiveServer(home) as live:
         live.stop()
     home.chmod(0o777)

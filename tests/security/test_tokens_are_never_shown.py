@@ -1,4 +1,4 @@
-"""A session that prints its token, or writes it anywhere, shows it to nobody: no file and no answer holds the token."""
+"""Tests that a token that a session prints or writes appears in no file and in no answer."""
 
 import json
 import shlex
@@ -14,7 +14,7 @@ from maestro.testing.supervised import wait_until
 from maestro.text.redaction import HIDDEN_TOKEN
 
 MAESTRO = shlex.join(PYTHON_CLIENT)
-# What a careless agent does. Each line ends well, else the agent leaves no `done`.
+# The commands of a careless agent. If a command fails, the agent does not write the file `finished`.
 CARELESS = f"""
 set -e
 m() {{ {MAESTRO} "$@" > /dev/null; }}
@@ -38,7 +38,7 @@ sleep 60
 
 
 class World:
-    """A server, two projects, a careless session and its sibling."""
+    """A server with two projects, a careless session and a sibling of the session."""
 
     def __init__(self, live: LiveServer, folder: Path) -> None:
         self.live, self.repository = live, folder / "vc"
@@ -70,7 +70,8 @@ class World:
         )
         session = json.loads(self.maestro(*spawn))["id"]
         wait_until(
-            lambda: (self.repository / "finished").exists() or self._has_failed(session), what="the careless agent"
+            lambda: (self.repository / "finished").exists() or self._has_failed(session),
+            what="the end of the careless agent's commands",
         )
         return Secrets(self.live.home).session_token(session)
 
@@ -106,14 +107,14 @@ def test_no_file_and_no_answer_holds_a_token(world: World) -> None:
     assert files_with(world.live.home, token[4:]) == []
 
 
-def test_the_answer_that_hands_a_session_its_token_still_carries_it(world: World) -> None:
+def test_the_answer_to_a_registration_contains_the_token(world: World) -> None:
     assert world.sibling.startswith("mst_") and len(world.sibling) == 47
     shown = world.maestro("whoami", "--json", token=world.sibling)
     assert "sibling" in shown
 
 
 def files_with(home: Path, secret: str) -> list[str]:
-    """Return the files that hold a secret, or its second half, as they lie on the disk."""
+    """Return the files on disk that contain a secret or its second half."""
     wanted = (secret.encode(), secret[len(secret) // 2 :].encode())
     return [
         str(path) for path in home.rglob("*") if path.is_file() and any(one in path.read_bytes() for one in wanted)

@@ -1,1 +1,1 @@
-"""The real agent programs, pinned: installing them, and starting each with nothing of the user's own."""
+"""The pinned versions of the real agent programs: their installation, and launches without the user's settings."""

@@ -1,4 +1,4 @@
-"""What starting any of the programs takes: a room of its own, a model, an MCP server; and ending all it started."""
+"""The base of program launches: the folders, the MCP server and the command line of a program, and its run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 KEY = "sk-not-a-real-key-00000000000000000000"
-SERVER = "maestro"  # what the programs call our MCP server
+SERVER = "maestro"  # the name of Maestro's MCP server in the settings of the programs
 _GROUP_SECONDS_MAX = 10
 
 
@@ -26,7 +26,7 @@ class Stdio:
 
 @dataclass(frozen=True)
 class Http:
-    """An MCP server that is there."""
+    """An MCP server that runs already."""
 
     url: str
     token: str
@@ -34,14 +34,14 @@ class Http:
 
 @dataclass(frozen=True)
 class Room:
-    """One program's own folders: it reads and writes no others."""
+    """The folders of a program, which reads and writes no other folders."""
 
     home: Path
     work: Path
 
     @property
     def environment(self) -> dict[str, str]:
-        """All that it gets to know of the machine."""
+        """Return the complete environment of the program."""
         temporary = self.home / "tmp"
         temporary.mkdir(parents=True, exist_ok=True, mode=0o700)
         named = {"HOME": self.home, "TMPDIR": temporary, "XDG_CONFIG_HOME": self.home / ".config"}
@@ -59,12 +59,12 @@ class Launch:
 
 
 class Program(Protocol):
-    """One of the programs."""
+    """A tool's real program."""
 
     name: str
 
     def once(self, room: Room, *, model: str, mcp: Stdio | Http, prompt: str) -> Launch:
-        """Carries out one prompt and ends. `model` is the base URL of a scripted conversation."""
+        """Return the launch that carries out a prompt and ends. `model` is the URL of a scripted conversation."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Finished:
 
 
 def run(launch: Launch, *, seconds: float) -> Finished:
-    """Runs a program to its end, or ends it; nothing it started is left."""
+    """Run a program to its end or to the time limit. Kill every process that it started."""
     process = subprocess.Popen(
         launch.words,
         cwd=launch.work,

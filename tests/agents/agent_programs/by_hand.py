@@ -1,4 +1,4 @@
-"""The programs as a person starts them: with settings of their own in their own home, and nothing said of Maestro."""
+"""The programs as a person starts them: with settings in the person's home, and without flags for Maestro."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from agent_programs.base import KEY, Launch, Room
 
 @dataclass(frozen=True)
 class ByHand:
-    """One program."""
+    """A program that a person starts."""
 
     name: str
-    settle: Callable[[Room, str], None]  # the person's own settings, for a model at some URL
+    settle: Callable[[Room, str], None]  # writes the person's settings, for a model at a URL
     launch: Callable[[Room, str, str], Launch]
-    files: tuple[str, ...]  # where Maestro is put, and nobody else writes
+    files: tuple[str, ...]  # the files that only `maestro connect` changes
     connect: tuple[str, ...] = ()
 
 
 def environment(room: Room) -> dict[str, str]:
-    """The person's, with the programs where they are found."""
+    """Return the environment of the person, with the programs on the PATH."""
     programs = str(Path(installed.program("claude")).parent)
     return room.environment | {"PATH": f"{programs}:{room.environment['PATH']}"}
 

@@ -1,4 +1,4 @@
-"""Claude Code, once: `claude -p`."""
+"""A single run of Claude Code: `claude -p`."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class Claude:
         }
         words = [installed.program("claude"), "-p", "--model", "sonnet", "--strict-mcp-config"]
         words += ["--mcp-config", str(config), "--allowedTools", f"mcp__{SERVER}", "Bash"]
-        # The options before it take any number of words: two dashes end them.
+        # The options before the prompt take any number of words. Two dashes end the options.
         return Launch([*words, "--", prompt], environment, room.work)
 
 
 def _entry(mcp: Stdio | Http) -> dict[str, Any]:
-    # Else its tools are not offered until the model searches for them.
+    # Without this setting, claude offers the tools only after the model searches for them.
     loaded = {"alwaysLoad": True}
     if isinstance(mcp, Http):
         return loaded | {"type": "http", "url": mcp.url, "headers": {"Authorization": f"Bearer {mcp.token}"}}

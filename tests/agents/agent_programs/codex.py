@@ -1,4 +1,4 @@
-"""Codex, once: `codex exec`."""
+"""A single run of Codex: `codex exec`."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ _TOKEN = "MAESTRO_TOKEN"
 
 
 class Codex:
-    """With a model that it does not know, its tools are plain functions, MCP servers' among them. With its newest
-    ones, the model writes code that calls them."""
+    """Launches codex with a model.
+
+    With an unknown model, all tools are plain functions, also those of MCP servers. With its newest models, codex
+    offers a tool for code, and the model writes code that calls the other tools.
+    """
 
     name = "codex"
 
@@ -57,7 +60,7 @@ required = true  # else its tools are left out of whatever is asked before they 
 
 
 def _server(mcp: Stdio | Http) -> str:
-    """A JSON string is one in TOML too."""
+    """Return the settings of the MCP server. A JSON string is also a TOML string."""
     if isinstance(mcp, Http):
         return f'url = {json.dumps(mcp.url)}\nbearer_token_env_var = "{_TOKEN}"'
     program, *words = mcp.words

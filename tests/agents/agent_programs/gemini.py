@@ -1,4 +1,4 @@
-"""Gemini CLI, once: `gemini -p`."""
+"""A single run of Gemini CLI: `gemini -p`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Gemini:
 
 def _settings(mcp: Stdio | Http) -> dict[str, Any]:
     return {
-        # With a base URL of one's own it would choose another way to log in, which fails.
+        # With another base URL, gemini would choose another login, which fails.
         "security": {"auth": {"selectedType": "gemini-api-key"}},
         "general": {"enableAutoUpdate": False, "enableAutoUpdateNotification": False},
         "privacy": {"usageStatisticsEnabled": False},

@@ -1,7 +1,7 @@
-"""Installs the pinned programs with npm into a cache outside the checkout, once.
+"""Install the pinned programs with npm into a cache outside the checkout, once.
 
-Run as a program it ends with 0 if they are there, with 75 if they are not to be had just now (no npm, no registry
-in reach), and with 1 if something else is wrong.
+As a program, this module exits with 0 if the programs are installed, with 75 if they cannot be installed now (no npm,
+or the registry is not reachable), and with 1 for other errors.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 PINS = Path(__file__).parents[1] / "pins"
-NOT_NOW = 75  # as sysexits.h has it: try again later
+NOT_NOW = 75  # EX_TEMPFAIL of sysexits.h: try again later
 _INSTALL_SECONDS_MAX = 600
 _PING_SECONDS_MAX = 60
 _PATIENCE = ("--fetch-timeout=60000", "--fetch-retries=2", "--fetch-retry-mintimeout=1000")
@@ -23,7 +23,7 @@ _CLAUDE = "node_modules/@anthropic-ai/claude-code"
 
 
 class NotNow(Exception):
-    """They cannot be installed here and now, which is nobody's mistake."""
+    """The error that the programs cannot be installed now, for a reason outside Maestro."""
 
 
 def _folder() -> Path:
@@ -32,17 +32,17 @@ def _folder() -> Path:
     return caches / "maestro-agents" / pins[:16]
 
 
-# Where these versions are, or would be: found before a test has a home of its own.
+# The folder of these versions. The path is computed at import, before a test has its own home.
 FOLDER = _folder()
 
 
 def program(name: str) -> str:
-    """The path of one of them."""
+    """Return the path of a program."""
     return str(FOLDER / "node_modules" / ".bin" / name)
 
 
 def install() -> None:
-    """All three, if they are not there."""
+    """Install the three programs if they are not installed."""
     if FOLDER.is_dir():
         return
     if shutil.which("npm") is None:
@@ -55,13 +55,13 @@ def install() -> None:
         try:
             partial.rename(FOLDER)
         except OSError:
-            if not FOLDER.is_dir():  # else someone else was quicker
+            if not FOLDER.is_dir():  # otherwise another process has installed the programs meanwhile
                 raise
 
 
 def _fill(partial: Path) -> None:
-    # Of the packages' own scripts only claude's is needed: it puts the binary in its place. The others build what the
-    # programs do without.
+    # Only the install script of claude is needed: it puts the binary into place. The other packages' scripts build
+    # parts that the programs do not need.
     words = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error", *_PATIENCE]
     try:
         subprocess.run(words, cwd=partial, check=True, stdin=subprocess.DEVNULL, timeout=_INSTALL_SECONDS_MAX)

@@ -1,4 +1,4 @@
-"""A person who has all three programs: their settings, their key, which is none, and where each finds its model."""
+"""A person with all three programs: settings, an invalid key, and the URL of each program's model."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pathlib import Path
 from agent_programs import installed
 from agent_programs.base import KEY, Room
 
-# What to ask each program for: codex has plain tools with a model that it does not know.
+# The model of each program. With a model that codex does not know, its tools are plain functions.
 MODELS = {"claude": "sonnet", "codex": "scripted", "gemini": "gemini-2.5-pro"}
 
 
 def settle(room: Room, model: Callable[[str], str]) -> dict[str, str]:
-    """Writes their settings and gives their environment; `model` says at which URL a program's model is."""
+    """Write the person's settings, and return the person's environment. `model` gives the URL of a tool's model."""
     claude, codex, gemini = room.home / ".claude", room.home / ".codex", room.home / ".gemini"
     for home in (claude, codex, gemini):
         home.mkdir()
@@ -32,7 +32,7 @@ def settle(room: Room, model: Callable[[str], str]) -> dict[str, str]:
         "privacy": {"usageStatisticsEnabled": False},
     }
     (gemini / "settings.json").write_text(json.dumps(told))
-    (gemini / "tmp").mkdir()  # as everyone has who has used it
+    (gemini / "tmp").mkdir()  # this folder exists for every person who has used gemini
     programs = str(Path(installed.program("claude")).parent)
     return room.environment | {
         "PATH": os.pathsep.join([programs, os.environ["PATH"]]),

@@ -1,4 +1,4 @@
-"""A person at a session's terminal: what they see, and the keys they press."""
+"""A person at the terminal of a session: the screen and the keys."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ import pyte
 
 COLUMNS, ROWS = 120, 40
 _HISTORY = 1_000
-# What asks the terminal something or says how keys are to be spelt, which pyte takes for colours. Its modes stay.
+# Sequences that ask the terminal a question or set the encoding of keys. pyte would take them for colours. The
+# sequences of modes stay.
 _ASIDE = re.compile(r"\x1b\[(?:[<>=][0-9;:?]*[ -/]*[@-~]|\?[0-9;:]*[ -/]*(?![hl])[@-~])")
 
 
 def seen(output: str) -> str:
-    """What is on the screen, with what has scrolled out of it."""
+    """Return the text on the screen, after the lines that have scrolled out."""
     screen = pyte.HistoryScreen(COLUMNS, ROWS, history=_HISTORY)
     pyte.Stream(screen).feed(_ASIDE.sub("", output))
     past = ["".join(line[column].data for column in range(COLUMNS)).rstrip() for line in screen.history.top]
@@ -26,7 +27,7 @@ def seen(output: str) -> str:
 
 
 class Keyboard:
-    """Attached to a runner; keys go to the agent's terminal."""
+    """A keyboard that is attached to a runner. Keys go to the terminal of the program."""
 
     def __init__(self, door: socket.socket) -> None:
         self._door = door
@@ -44,8 +45,8 @@ class Keyboard:
 
 @contextlib.contextmanager
 def at_keyboard(folder: Path) -> Iterator[Keyboard]:
-    """A person at the terminal whose runner has that folder."""
-    link = Path("/tmp") / f"mst-{folder.name[-8:]}"  # a socket's address is short
+    """Attach to the runner with this folder, and yield the keyboard."""
+    link = Path("/tmp") / f"mst-{folder.name[-8:]}"  # the address of a Unix socket must be short
     link.unlink(missing_ok=True)
     link.symlink_to(folder)
     try:

@@ -1,5 +1,5 @@
-"""A server that starts the real programs, as a person has them: their own home and settings, their own key, which is
-none, and a model that says what a test tells it to."""
+"""A server that starts the real programs for a person: with the person's home and settings, an invalid key, and a
+scripted model."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from maestro.system import stray_processes
 from maestro.testing.live import LiveServer
 
 T = TypeVar("T")
-Way = tuple[str, str]  # a program, and how it is driven
+Way = tuple[str, str]  # a tool and its driver
 WAYS: tuple[Way, ...] = (
     ("claude", "protocol"),
     ("codex", "protocol"),
@@ -31,14 +31,14 @@ WAYS: tuple[Way, ...] = (
     ("codex", "terminal"),
     ("gemini", "terminal"),
 )
-_SECONDS_MAX = 100.0  # gemini is slow to start, and resumes in another minute only
+_SECONDS_MAX = 100.0  # gemini starts slowly, and resumes only in another minute
 _LOGS_MAX = 8 * 1024 * 1024
 _LOOKS_SECONDS = 0.05
 
 
 @dataclass
 class Stage:
-    """What a test plays on."""
+    """A server, a person and a scripted model for a test of a tool with a driver."""
 
     tool: str
     room: Room
@@ -57,15 +57,15 @@ class Stage:
 
     @property
     def model_waits(self) -> bool:
-        """Whether its model starts a command with which it waits for mail."""
+        """Return whether the model starts a command that waits for mail."""
         return self.is_in_terminal and self.tool == "gemini"
 
     def again(self) -> None:
-        """After another start of the server, which listens elsewhere."""
+        """Use the new address of the server after another start."""
         self.api.base_url = self.live.url
 
     def log_in(self) -> None:
-        """Claude tells when its limit is over only to who has logged in: with a token that opens nothing."""
+        """Log the person in to claude with an invalid token: claude shows the end of a limit only after a login."""
         lasts = int((time.time() + 86_400) * 1000)
         login = {"accessToken": KEY, "refreshToken": KEY, "expiresAt": lasts, "subscriptionType": "max"}
         scopes = ["user:inference", "user:profile"]
@@ -127,19 +127,19 @@ class Stage:
         return self.model.seen(self.tool)
 
     def logs(self, session: str) -> str:
-        """What a person reads there, from its very beginning: how much is drawn in between depends on the machine."""
+        """Return the text that a person reads, from the start: the amount of drawing depends on the machine."""
         text = str(self.get(f"/api/sessions/{session}/logs", limit=_LOGS_MAX)["text"])
         return screens.seen(text) if self.is_in_terminal else text
 
     def folder(self, session: str) -> Path:
-        """Its runner's."""
+        """Return the folder of the session's runner."""
         return self.live.home / "sessions" / session
 
     def until(self, look: Callable[[], T | None], what: str = "") -> T:
-        """Once it is so."""
+        """Wait until `look` returns a true value, and return the value."""
         ends = time.monotonic() + _SECONDS_MAX
         while not (found := look()):
-            assert time.monotonic() < ends, f"{what or 'it'} did not come to be\n{self.evidence()}"
+            assert time.monotonic() < ends, f"{what or 'the condition'} did not happen in time\n{self.evidence()}"
             time.sleep(_LOOKS_SECONDS)
         return found
 
@@ -151,7 +151,7 @@ class Stage:
         return self.until(look, f"{session} {wanted}")
 
     def processes(self, session: str) -> list[int]:
-        """Whoever has the session's name in its environment."""
+        """Return the processes with the session's id in their environment."""
         mark = f"MAESTRO_SESSION_ID={session}".encode()
         return [pid for pid in _pids() if mark in _environment(pid)]
 
@@ -183,7 +183,7 @@ def stage(tool: str, folder: Path, model: ScriptedModel, *, driver: str = "proto
         live.stop()
         stray_processes.kill_marked(
             "HOME", str(room.home)
-        )  # agents outlive a server: those of a test that failed would stay
+        )  # programs outlive a server, so those of a failed test would stay
 
 
 def _end_all(api: httpx.Client) -> None:

@@ -1,4 +1,4 @@
-"""Run it."""
+"""Run the demo with the real programs."""
 
 import sys
 

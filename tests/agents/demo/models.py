@@ -1,7 +1,7 @@
-"""The models: what one does next follows from what stands in its requests, and from nothing else.
+"""The models of the demo: the next answer of a model depends only on the requests to the model.
 
-A part is a row of lines. Each is a function of all that its program has told the model so far; it answers None as long
-as what it waits for has not come, and meanwhile the model does something else: works on, or ends its turn.
+A part is a sequence of lines. A line is a function of all texts that the program has sent to the model. The line
+returns None until the awaited text has come. Until then the model gives another answer: it works, or ends its turn.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _END = Say("That was it.")
 
 @dataclass(frozen=True)
 class Letter:
-    """Mail, as it stands in a request."""
+    """A message, as it appears in a request."""
 
     id: str
     sender: str
@@ -33,13 +33,13 @@ class Letter:
 
 @dataclass(frozen=True)
 class Heard:
-    """What a model knows: all that came before, and what is new in this request."""
+    """The knowledge of a model: all texts so far, and the new texts of this request."""
 
     all: str
     new: str
 
     def letter(self, subject: str) -> Letter | None:
-        """Mail with this in its subject, if any has come."""
+        """Return the received message with this text in its subject, or None."""
         return next((one for one in letters(self.all) if subject in one.subject), None)
 
     def letter_from(self, sender: str) -> Letter | None:
@@ -48,14 +48,14 @@ class Heard:
 
 @dataclass(frozen=True)
 class Line:
-    """What is done once it is time for it, and what until then."""
+    """An action that a model takes when its condition is met, and the answer of the model until then."""
 
     does: Callable[[Heard], Answer | None]
     meanwhile: Answer = _END
 
 
 class Part:
-    """One program's model."""
+    """The model of a program."""
 
     def __init__(self, name: str, lines: Sequence[Line], story: Story) -> None:
         self._name = name
@@ -63,7 +63,7 @@ class Part:
         self._story = story
         self._lock = threading.Lock()
         self._heard: list[str] = []
-        self._answers: dict[int, Answer] = {}  # a program that asks again is told the same
+        self._answers: dict[int, Answer] = {}  # a repeated request gets the same answer
         self._read: set[str] = set()
         self._last: Answer | None = None
 
@@ -84,14 +84,14 @@ class Part:
             answer = self._lines[0].meanwhile
         elif self._lines:
             self._lines.pop(0)
-        if answer != self._last:  # what is done again and again is said once
+        if answer != self._last:  # a repeated answer is shown once
             self._story.say(self._name, told(answer))
         self._last = answer
         return answer
 
 
 def letters(text: str) -> list[Letter]:
-    """All mail in a text. What a hook says at codex's stop comes to its model escaped once more."""
+    """Return all messages in a text. Codex escapes the text of a stop hook once more for its model."""
     found = []
     text = html.unescape(text) if "&lt;mail " in text else text
     for match in _LETTER.finditer(text):
@@ -103,7 +103,7 @@ def letters(text: str) -> list[Letter]:
 
 
 def told(answer: Answer) -> str:
-    """An answer on one line."""
+    """Return an answer as a single line."""
     match answer:
         case Say(text):
             return f"“{text}”"

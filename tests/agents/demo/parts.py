@@ -1,6 +1,6 @@
-"""Who does what: the coordinator's part and the two workers'.
+"""The parts of the demo: the coordinator and the two workers.
 
-The task is small so that the work between the lines can be seen: a kettle that reads its sensor and shows what it read.
+The task is small, so that the coordination is visible: a kettle that reads its sensor and shows the temperature.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ROUNDED = "t=$((($1 + 50) / 100)); printf '%d.%d\\n' $((t / 10)) $((t % 10))"
 DISPLAY = "printf '%s °C\\n' \"$1\"\n"
 
 
-# lead: Claude Code. It reaches Maestro with the command.
+# lead: Claude Code, which reaches Maestro with the command.
 
 
 def plan_sensor(heard: Heard) -> Answer | None:
@@ -55,7 +55,7 @@ def spawn_gemma(heard: Heard) -> Answer | None:
 
 
 def _made(heard: Heard) -> list[str]:
-    """The tasks it has created, by what the command answered."""
+    """Return the tasks that lead has created, from the answers of the command."""
     return [ref for ref in dict.fromkeys(_REF.findall(heard.all)) if ref != "kettle#1"]
 
 
@@ -103,7 +103,7 @@ LEADS = (
     Line(lead_reports),
 )
 
-# cody: Codex. It reaches Maestro with the tools of its MCP server.
+# cody: Codex, which reaches Maestro with MCP tools.
 
 
 def _wrote(formula: str, message: str) -> Shell:
@@ -152,7 +152,7 @@ CODYS = (
     Line(hand_in_again),
 )
 
-# gemma: Gemini CLI. It writes files by itself and asks before it runs anything.
+# gemma: Gemini CLI, which writes files without asking, and asks before it runs a command.
 
 
 def write_display(heard: Heard) -> Answer | None:

@@ -1,4 +1,4 @@
-"""The play: the person says what they want and starts the coordinator; then they only answer what they are asked."""
+"""The demo: the person creates a task and starts the coordinator. Afterwards the person only answers asks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MESSAGE = "Plan it, start a worker for each part, and bring their work together 
 
 
 def main() -> int:
-    """0 if all came out as it should."""
+    """Play the demo, and return the exit code: 0 if everything is as expected."""
     story = Story()
     story.head(
         "Three real agents. lead is Claude Code and coordinates; cody is Codex, gemma is Gemini CLI, and they work. What "
@@ -38,7 +38,7 @@ def main() -> int:
 
 
 def play(story: Story) -> tuple[Facts, list[str]]:
-    """All of it: what it came to, and what is left of it, which should be nothing."""
+    """Play the whole demo. Return the facts, and the processes and folders that are left, which should be none."""
     lines = {parts.LEAD: parts.LEADS, parts.CODY: parts.CODYS, parts.GEMMA: parts.GEMMAS}
     with ScriptedModel() as model:
         kettle = Kettle(model, {parts.TOOLS[name]: Part(name, lines[name], story) for name in lines})
@@ -60,16 +60,16 @@ def start(kettle: Kettle, story: Story) -> None:
 
 
 class Watching:
-    """Follows the log, says what happened, and is the person where one is needed."""
+    """Follows the log, shows events, and answers asks for the person."""
 
     def __init__(self, kettle: Kettle, story: Story) -> None:
         self._kettle = kettle
         self._story = story
         self._names: dict[str, str] = {}
-        self._mail: dict[str, str] = {}  # what agents wrote to each other, by its subject
+        self._mail: dict[str, str] = {}  # subjects of mail between agents, by message id
 
     def watch(self, events: Iterator[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Until everyone has ended, or for as long as it may take. All that happened."""
+        """Follow the events until all sessions have ended or the time is up, and return the events."""
         happened = []
         for event in events:
             happened.append(event)

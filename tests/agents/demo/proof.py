@@ -1,4 +1,4 @@
-"""What remains of it, from those who know: git, the server, and the models' own requests."""
+"""The facts after the demo, from git, from the server, and from the requests to the models."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ LETTERS = (parts.SPACE, parts.QUESTION, parts.ANSWER)
 
 @dataclass(frozen=True)
 class Facts:
-    """What it came to."""
+    """The result of the demo."""
 
-    shown: str  # by the two programs that the workers wrote, on main
-    commits: list[str]  # on main, in the order of the alphabet
-    merges: list[str]  # whose work was merged into it, the first one first
+    shown: str  # the output on main of the two programs that the workers wrote
+    commits: list[str]  # the commits on main, in alphabetical order
+    merges: list[str]  # the workers whose work was merged into main, in order
     sessions: dict[str, str]
     tasks: dict[str, str]
-    gates: dict[str, list[int]]  # with their exit codes, in the order in which they ran
-    asks: list[tuple[str, str, str]]  # who asked, for what, and the answer
-    receipts: dict[str, str]  # what agents wrote to each other
-    in_request: dict[str, list[str]]  # the same: whose requests it was in, in the middle of a turn
-    still_running: list[int]  # once all of them have ended
+    gates: dict[str, list[int]]  # exit codes of each gate, in order
+    asks: list[tuple[str, str, str]]  # session, title and answer of each ask
+    receipts: dict[str, str]  # the status of each message between agents
+    in_request: dict[str, list[str]]  # the agents that got each message in a request during a turn
+    still_running: list[int]  # the programs that still run after the end of all sessions
 
 
 AS_IT_SHOULD_BE = Facts(
@@ -55,7 +55,7 @@ AS_IT_SHOULD_BE = Facts(
 
 
 def differences(facts: Facts) -> list[str]:
-    """What is not as it should be."""
+    """Return the facts that differ from the expected facts."""
     return [
         f"{one.name} is {getattr(facts, one.name)!r}, not {wanted!r}"
         for one in fields(Facts)
@@ -64,7 +64,7 @@ def differences(facts: Facts) -> list[str]:
 
 
 def gather(kettle: Kettle, story: Story, model: ScriptedModel, happened: Sequence[dict[str, Any]]) -> Facts:
-    """Asks for all of it, and shows most. `happened` is the log."""
+    """Collect the facts, and show most of them. `happened` is the log."""
     story.title("What is on main now, and what it does")
     story.command("git log --graph --oneline", kettle.run_git("log", "--graph", "--oneline", "--no-decorate"))
     typed = 'sh display.sh "$(sh sensor.sh 96560)"'
@@ -108,7 +108,7 @@ def _receipt(kettle: Kettle, message: str) -> str:
 
 
 def _requests(model: ScriptedModel, subject: str) -> list[str]:
-    """Whose model was told of it in a request that goes on with a turn, and not by one that begins it."""
+    """Return the agents whose model got the message in a request that continues a turn."""
     return [
         name
         for name, tool in parts.TOOLS.items()

@@ -1,4 +1,4 @@
-"""How it is told: a line for each thing that happens, with who and when, from several threads."""
+"""The output of the demo: a line for each event, with agent and time, from several threads."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NAME = 5
 
 
 class Story:
-    """The screen."""
+    """Prints the lines of the demo."""
 
     def __init__(self) -> None:
         self._began = time.monotonic()
@@ -22,23 +22,23 @@ class Story:
         self._is_coloured = sys.stdout.isatty() and "NO_COLOR" not in os.environ
 
     def say(self, who: str, text: str) -> None:
-        """One thing that happened; a long one goes on below itself."""
+        """Print an event. A long text continues on indented lines."""
         head = f"  {time.monotonic() - self._began:5.1f} s  "
         indent = " " * (len(head) + _NAME + 3)
         lines = textwrap.wrap(text, _WIDTH - len(indent) + 2, subsequent_indent=indent, break_on_hyphens=False)
         self._write(head + self._painted(f"{who:<{_NAME}}", _COLOURS.get(who, "2")) + " " + "\n".join(lines or [""]))
 
     def head(self, text: str) -> None:
-        """Words of the demo itself."""
+        """Print a text of the demo itself."""
         self._write("\n" + "\n".join(textwrap.wrap(text, _WIDTH)) + "\n")
 
     def command(self, typed: str, printed: str) -> None:
-        """A command and what it printed."""
+        """Print a command and its output."""
         self._write(f"\n    $ {typed}")
         self.print(printed)
 
     def print(self, text: str) -> None:
-        """What a command printed."""
+        """Print the output of a command."""
         self._write("".join(f"      {line}".rstrip() + "\n" for line in text.splitlines()).rstrip("\n"))
 
     def title(self, text: str) -> None:

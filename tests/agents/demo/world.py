@@ -1,4 +1,4 @@
-"""A person with the three programs and a repository; all of it below one temporary folder."""
+"""A person with the three programs and a repository, all below a temporary folder."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _STEPS_MAX = 200
 
 
 class Kettle(DemoWorld):
-    """The repository, the server, and the person's own settings of each program."""
+    """The repository, the server, and the person's settings of each program."""
 
     def __init__(self, model: ScriptedModel, parts: dict[str, Step]) -> None:
         super().__init__()
@@ -39,7 +39,7 @@ class Kettle(DemoWorld):
         super().__enter__()
         self.run_maestro("init")
         for name, value in (("user.name", "dana"), ("user.email", "dana@example.org")):
-            self.run_git("config", name, value)  # here, for in gemini's shell nothing global counts
+            self.run_git("config", name, value)  # local settings, because gemini's shell ignores global settings
         for name, text in _FILES.items():
             file = self.repository / name
             file.parent.mkdir(exist_ok=True)
@@ -51,17 +51,15 @@ class Kettle(DemoWorld):
 
     def __exit__(self, *_: object) -> None:
         self.call_maestro("down")
-        stray_processes.kill_marked(
-            "HOME", str(self.home)
-        )  # agents outlive a server: those that something went wrong with
+        stray_processes.kill_marked("HOME", str(self.home))  # programs outlive a server, for example after an error
         super().__exit__()
 
     def programs(self) -> list[int]:
-        """Whoever still runs of a session."""
+        """Return the processes of all sessions that still run."""
         sessions = [one["id"] for one in self.call_for_json("session", "list")["sessions"]]
         return [one.pid for session in sessions for one in find_by_variable("MAESTRO_SESSION_ID", session)]
 
     def left(self) -> list[str]:
-        """What is left of it after its end."""
+        """Return the processes and folders that are left after the demo."""
         processes = [f"process {one.pid}" for one in find_by_variable("HOME", str(self.home))]
         return processes + ([str(self.root)] if self.root.exists() else [])

@@ -1,6 +1,6 @@
-"""A model that says what a test tells it to, for real agent programs: no key, no network beyond loopback.
+"""A scripted model for real agent programs: a test writes the answers. It needs no key and only the loopback network.
 
-It speaks as much of three providers' APIs as their programs need, and knows nothing of Maestro.
+The model implements the parts of three providers' APIs that the programs need. It does not know Maestro.
 """
 
 from scripted_model.conversation import Answer, Call, Refuse, Say, Seen, Shell, Step

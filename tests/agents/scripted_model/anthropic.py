@@ -1,4 +1,4 @@
-"""The Messages API, as Claude Code uses it."""
+"""The Messages API, as far as Claude Code uses it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def whole(seen: Seen, answer: Say | Call) -> dict[str, Any]:
 
 
 def events(seen: Seen, answer: Say | Call) -> Iterator[dict[str, Any]]:
-    """The same in pieces."""
+    """Yield the events of a streamed answer."""
     yield {"type": "message_start", "message": _message(seen)}
     block = _block(answer)
     if isinstance(answer, Say):

@@ -1,4 +1,4 @@
-"""What a model is asked and what it answers, in no provider's words."""
+"""Requests to a model and answers of a model, independent of the provider."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-# The programs' own tools for shell commands, and what each calls the command.
+# The shell tools of the programs, with the name of the argument for the command.
 _SHELLS = {"Bash": "command", "exec_command": "cmd", "run_shell_command": "command"}
 
 
 @dataclass(frozen=True)
 class Say:
-    """Text, which ends the turn."""
+    """A text, which ends the turn."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class Call:
-    """A call of a tool: of an MCP server, or one of the program's own."""
+    """A call of a tool: of an MCP server, or of the program itself."""
 
     tool: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
@@ -29,14 +29,14 @@ class Call:
 
 @dataclass(frozen=True)
 class Shell:
-    """A shell command, by whatever tool the program has for that."""
+    """A shell command, with the shell tool of the program."""
 
     command: str
 
 
 @dataclass(frozen=True)
 class Refuse:
-    """No answer: an HTTP status instead, as a provider whose limit is reached gives one."""
+    """An HTTP error in place of an answer, as from a provider whose limit is reached."""
 
     status: int
     body: Mapping[str, Any]
@@ -48,24 +48,24 @@ Answer = Say | Call | Shell | Refuse
 
 @dataclass(frozen=True)
 class Seen:
-    """One request, as the model sees it."""
+    """A request to the model."""
 
     model: str
-    turn: int  # how many answers of the model it holds
+    turn: int  # the number of the model's answers in the request
     system: str
-    newest: str  # what came since the last of them: prompts, tool results, whatever hooks add
-    tools: tuple[str, ...]  # as the model must call them
-    body: dict[str, Any]  # as it came
-    is_aside: bool = False  # a title, a summary: not part of the conversation
-    starts: str = ""  # a command that it was told to keep running in the background, and that does not run
-    code: str = ""  # the tool for JavaScript, if it is from there that the others are called
+    newest: str  # the text since the last answer: prompts, tool results, and texts of hooks
+    tools: tuple[str, ...]  # names of the tools, as the model must call them
+    body: dict[str, Any]  # the request as it was received
+    is_aside: bool = False  # a request for a title or a summary, which is not part of the conversation
+    starts: str = ""  # a command that the program should keep running in the background, and that does not run
+    code: str = ""  # the tool for JavaScript, if code calls the other tools
 
 
 Step = Answer | Callable[[Seen], Answer]
 
 
 def settle(answer: Answer, seen: Seen) -> Say | Call | Refuse:
-    """An answer in the names that the program knows. What it does not offer is said, so that a test shows it."""
+    """Return the answer with the program's names for tools. If the program does not offer the tool, return a text."""
     if isinstance(answer, Say | Refuse):
         return answer
     if seen.code:
@@ -86,21 +86,21 @@ def _from_code(answer: Call | Shell, code: str) -> Call:
 
 
 def _spelled(call: Call) -> tuple[str, ...]:
-    """How programs name a tool of an MCP server."""
+    """Return the names that programs give to a tool of an MCP server."""
     if not call.server:
         return (call.tool,)
     return (f"mcp__{call.server}__{call.tool}", f"mcp_{call.server}_{call.tool}")
 
 
 def text_of(content: Any) -> str:
-    """All text in a piece of any provider's conversation."""
+    """Return all text in a part of a conversation of any provider."""
     if isinstance(content, str):
         return content
     if isinstance(content, list):
         return "\n".join(text for text in map(text_of, content) if text)
     if not isinstance(content, dict):
         return ""
-    if "functionResponse" in content:  # what a tool answered stands there under any name
+    if "functionResponse" in content:  # the response holds the answer of a tool under any name
         return text_of(list(content["functionResponse"]["response"].values()))
     for key in ("text", "content", "output", "parts"):
         if key in content:

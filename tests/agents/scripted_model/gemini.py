@@ -1,7 +1,7 @@
-"""generateContent, whole and in a stream, as Gemini CLI uses it.
+"""The API generateContent, complete and streamed, as far as Gemini CLI uses it.
 
-Who is told to keep a command running in the background does so before anything else, and again when it has ended. The
-scripts know nothing of that: such a call is none of their answers.
+A model that is told to keep a command running in the background starts the command before any other answer, and again
+after the command has ended. Such a call does not count as an answer of the script.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _is_start(content: dict[str, Any]) -> bool:
 
 
 def _due(said: str, started: int) -> str:
-    """The command that it should start now."""
+    """Return the command that the model should start now, or an empty text."""
     told = _TOLD.findall(said)
     return str(told[-1]) if told and len(told) + said.count(_ENDED) > started else ""
 

@@ -1,4 +1,4 @@
-"""The Responses API, as Codex uses it: always in a stream, and with some models all tools behind one for code."""
+"""The Responses API, as far as Codex uses it: always streamed, and for some models with a single tool for code."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _USAGE = {
 
 
 class _Tool(NamedTuple):
-    space: str  # a call must repeat it
+    space: str  # the namespace, which a call must repeat
     name: str
-    is_custom: bool  # takes text instead of arguments
+    is_custom: bool  # takes a text instead of arguments
 
 
 def read(body: dict[str, Any], model: str) -> Seen:
@@ -57,7 +57,7 @@ def _is_answer(item: dict[str, Any]) -> bool:
 
 
 def _offered(body: dict[str, Any]) -> dict[str, _Tool]:
-    """Tools by name; those of an MCP server stand in a namespace of their own."""
+    """Return the offered tools by name. The tools of an MCP server have a namespace of their own."""
     added = [item["tools"] for item in body["input"] if item.get("type") == "additional_tools"]
     found = {}
     for tool in itertools.chain(body.get("tools") or [], *added):

@@ -1,4 +1,4 @@
-"""The model's HTTP server: one port on loopback, a base URL for each conversation."""
+"""The HTTP server of the scripted model: a port on loopback, with a base URL for each conversation."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _READ_SECONDS_MAX = 30
 
 @dataclass(frozen=True)
 class _Question:
-    """A request for an answer, read."""
+    """A request to a model, after it was read."""
 
     provider: Any
     seen: Seen
@@ -30,9 +30,9 @@ class _Question:
 
 
 class ScriptedModel:
-    """Answers each conversation by its script and remembers what it was asked.
+    """Answers each conversation according to its script, and keeps the requests.
 
-    Which step is due is told by how many answers a request holds, so that a repeated request gets the same answer.
+    The number of answers in a request decides the step, so that a repeated request gets the same answer.
     """
 
     def __init__(self) -> None:
@@ -41,8 +41,8 @@ class ScriptedModel:
         self._lock = threading.Lock()
         self._scripts: dict[str, Sequence[Step]] = {}
         self._seen: dict[str, list[Seen]] = {}
-        self.is_obedient = True  # starts what it is told to keep running
-        self.unknown: list[str] = []  # requests that no part of this understands
+        self.is_obedient = True  # starts the background commands that it is told to keep running
+        self.unknown: list[str] = []  # requests that the scripted model does not understand
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -53,14 +53,14 @@ class ScriptedModel:
         self._server.server_close()
 
     def script(self, conversation: str, *steps: Step) -> str:
-        """Sets what is answered there, step by step; gives the base URL to hand to a program."""
+        """Set the answers of a conversation, step by step. Return the base URL for the program."""
         with self._lock:
             self._scripts[conversation] = steps
             self._seen[conversation] = []
         return f"http://127.0.0.1:{self._server.server_port}/c/{conversation}"
 
     def seen(self, conversation: str) -> list[Seen]:
-        """The requests of a conversation so far, without asides."""
+        """Return the requests of a conversation so far, without requests for titles and summaries."""
         with self._lock:
             return [one for one in self._seen[conversation] if not one.is_aside and not self._obeys(one)]
 
@@ -68,7 +68,7 @@ class ScriptedModel:
         return self.is_obedient and bool(seen.starts)
 
     def answer(self, conversation: str, seen: Seen) -> Say | Call | Refuse:
-        """What is said to a request."""
+        """Return the answer to a request."""
         with self._lock:
             self._seen[conversation].append(seen)
             steps = self._scripts[conversation]
@@ -95,7 +95,7 @@ class _Server(ThreadingHTTPServer):
         self.model = model
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """That a program hangs up is its right; all else is shown."""
+        """Show an error, unless the program closed the connection."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
@@ -105,7 +105,7 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = _READ_SECONDS_MAX
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing: a test looks at what was seen."""
+        """Print nothing: a test reads the kept requests."""
 
     @property
     def model(self) -> ScriptedModel:

@@ -1,4 +1,4 @@
-"""Every tool that can be connected is connected to a live server, and disconnected again. No program is started."""
+"""Tests that connect each connectable tool to a live server, and disconnect the tool. No program starts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from maestro.tools.connect_support import SettingsScope
 
 
 @pytest.mark.parametrize("tool", registry.CONNECTABLE)
-def test_a_tool_is_connected_and_disconnected(tool: str, tmp_path: Path) -> None:
+def test_connect_fires_every_hook_and_disconnect_removes_every_file(tool: str, tmp_path: Path) -> None:
     home = tmp_path / "person"
     home.mkdir()
     folders = dict.fromkeys(registry.TOOLS[tool].environment.kept_variables, "")
@@ -30,7 +30,7 @@ def test_a_tool_is_connected_and_disconnected(tool: str, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("tool", registry.CONNECTABLE)
-def test_disconnect_keeps_a_folder_of_the_person(tool: str, tmp_path: Path) -> None:
+def test_disconnect_keeps_the_folders_that_the_person_made(tool: str, tmp_path: Path) -> None:
     home = tmp_path / "person"
     home.mkdir()
     command = entries.maestro_command()

@@ -1,4 +1,4 @@
-"""Every store, with two projects, and fixtures that insert messages, sessions and spawns."""
+"""Fixtures of store tests: every store with two projects, and functions that insert messages, sessions and spawns."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock
 
 @pytest.fixture
 def send(store: Store) -> Callable[..., Awaitable[int]]:
-    """Insert a message with deliveries; return its sequence number."""
+    """Return a function that inserts a message with deliveries and returns the message's sequence number."""
 
     async def put(
         *mailboxes: str,
@@ -80,7 +80,7 @@ def send(store: Store) -> Callable[..., Awaitable[int]]:
 
 @pytest.fixture
 def enter(store: Store, clock: FakeClock) -> Callable[..., Awaitable[Session]]:
-    """Insert a session. Each session is created a moment after the session before."""
+    """Return a function that inserts a session. Each session is created a moment after the session before."""
 
     async def put(name: str, *, member_id: str | None = None, **fields: Any) -> Session:
         clock.advance(0.01)
@@ -96,7 +96,7 @@ def enter(store: Store, clock: FakeClock) -> Callable[..., Awaitable[Session]]:
 
 @pytest.fixture
 def launch(store: Store, clock: FakeClock) -> Callable[..., Awaitable[Spawn]]:
-    """Insert the spawn of a session. Each spawn is created a moment after the spawn before."""
+    """Return a function that inserts the spawn of a session. Each spawn is created a moment after the one before."""
 
     async def put(session: Session, *, manifest: bytes = b"{}", **fields: Any) -> Spawn:
         clock.advance(0.01)

@@ -1,4 +1,4 @@
-"""The contract of every store. A new driver adds itself to the fixture `store` in conftest.py."""
+"""The contract of every store. A new store adds itself to the fixture `store` in conftest.py."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ async def read_log(store: Store) -> list[Event]:
     return await store.read(lambda tx: tx.events.list_after(0, limit=10_000))
 
 
-async def test_an_answered_write_can_be_read(store: Store) -> None:
+async def test_a_reader_sees_a_write_as_soon_as_the_write_is_answered(store: Store) -> None:
     assert await store.write(log_event("one")) == "one"
     assert [(event.seq, event.subject, event.data) for event in await read_log(store)] == [
         (1, "one", {"text": "one"})
     ]
 
 
-async def test_work_that_fails_undoes_only_its_own_events(store: Store) -> None:
+async def test_failed_work_undoes_only_the_events_of_that_work(store: Store) -> None:
     def fail(tx: Tx) -> None:
         log_event("never")(tx)
         raise errors.Conflict("no")
 
-    # The three writes are submitted together, and share a transaction.
+    # The store receives the three writes together, and runs them in a single transaction.
     answers = await asyncio.gather(
         store.write(log_event("before")), store.write(fail), store.write(log_event("after")), return_exceptions=True
     )
@@ -54,7 +54,7 @@ async def test_work_that_fails_undoes_only_its_own_events(store: Store) -> None:
     assert [event.subject for event in await read_log(store)] == ["before", "after"]
 
 
-async def test_work_that_fails_halfway_undoes_only_its_own_rows(store: Store) -> None:
+async def test_work_that_fails_halfway_undoes_only_the_rows_of_that_work(store: Store) -> None:
     def fail_halfway(tx: Tx) -> None:
         tx.tasks.insert(make_task(project_id=PROJECT.id))
         log_event("never")(tx)
@@ -73,7 +73,7 @@ async def test_work_that_fails_halfway_undoes_only_its_own_rows(store: Store) ->
 
 @pytest.mark.parametrize("quick", [True, False])
 async def test_changes_in_memory_count_once_and_only_if_the_work_is_stored(store: Store, quick: bool) -> None:
-    """Work that fails halfway makes the whole batch run again."""
+    """Check counters: work that fails halfway makes the whole batch run again."""
     counts: list[str] = []
 
     def count(tx: Tx, name: str) -> None:
@@ -97,7 +97,7 @@ async def test_changes_in_memory_count_once_and_only_if_the_work_is_stored(store
     assert counts == ["taken", "taken", "taken"]
 
 
-async def test_work_may_discard_its_writes_and_still_answer(store: Store) -> None:
+async def test_work_can_discard_its_writes_and_still_return_an_answer(store: Store) -> None:
     def insert_and_discard(tx: Tx) -> int:
         tx.tasks.insert(make_task(project_id=PROJECT.id))
         log_event("never")(tx)
@@ -109,7 +109,7 @@ async def test_work_may_discard_its_writes_and_still_answer(store: Store) -> Non
 
 
 @pytest.mark.parametrize("quick", [True, False])
-async def test_a_rollback_clears_the_writers_caches(store: Store, quick: bool) -> None:
+async def test_a_rollback_clears_the_caches_of_the_writer(store: Store, quick: bool) -> None:
     added = Project("prj_00000000000000000000000009", "example.org/added", "added", ["plan"], PROJECT.created_at)
 
     def insert_and_fail(tx: Tx) -> None:
@@ -122,7 +122,7 @@ async def test_a_rollback_clears_the_writers_caches(store: Store, quick: bool) -
     assert await store.write(lambda tx: tx.projects.get(added.id), quick=quick) is None
 
 
-async def test_work_that_fails_leaves_no_gap_in_the_log(store: Store) -> None:
+async def test_failed_work_leaves_no_gap_in_the_sequence_numbers_of_the_log(store: Store) -> None:
     def fail(tx: Tx) -> None:
         log_event("never")(tx)
         raise ValueError
@@ -151,7 +151,7 @@ async def test_an_error_of_the_driver_becomes_a_maestro_error(store: Store) -> N
         await store.write(lambda tx: tx.projects.insert(PROJECT))
 
 
-async def test_a_read_sees_one_snapshot(store: Store) -> None:
+async def test_a_read_sees_a_snapshot_without_later_writes(store: Store) -> None:
     loop = asyncio.get_running_loop()
 
     def read_twice(tx: Tx) -> tuple[int, int]:

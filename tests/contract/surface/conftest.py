@@ -1,5 +1,7 @@
-"""One body, every way in: the service itself, REST, the command, and MCP over both of its transports. Each gives the
-same answers and errors."""
+"""Fixtures that run each test on every surface: the service, REST, the command, and MCP over both transports.
+
+Each surface gives the same answers and errors.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +25,11 @@ from maestro.testing.live import LiveServer
 from maestro.testing.mcp import LEGACY, MODERN
 
 WAYS = ["service", "rest", "command", "mcp-http", "mcp-stdio"]
-MODES = {"http": LEGACY, "stdio": MODERN}  # test_mcp.py has all four
+MODES = {"http": LEGACY, "stdio": MODERN}  # test_mcp.py tests all four pairs of transport and protocol
 
 
 class Surface:
-    """A project of its own on one way in, with callers by name."""
+    """A project on a surface, with the tokens of the callers by name."""
 
     def __init__(self, way: Way, folder: Path, name: str) -> None:
         self.way = way
@@ -41,21 +43,23 @@ class Surface:
         return await self.way.call(operation, self.tokens[by], fields, key)
 
     async def join(self, name: str, mode: str = "execute", **fields: Any) -> dict[str, Any]:
-        """Register a session; it can be named as `by` from then on."""
+        """Register a session. Afterwards the session's name can be given as `by`."""
         session: dict[str, Any] = await self.call(sessions.REGISTER, name=name, mode=mode, **fields)
         self.tokens[name] = session["token"]
         return session
 
     async def come_out(self, operation: Operation, *, by: str = "dana", **fields: Any) -> Any:
-        """Call something that shows mail, and let what it shows come out: the command says so by itself, everyone
-        else with the cursor of their next call."""
+        """Call an operation that shows mail, and confirm the mail.
+
+        The command confirms by itself. On other surfaces the next call confirms with the cursor.
+        """
         shown = await self.call(operation, by=by, **fields)
         if shown["receipt"] and not self.way.is_out_at_once:
             await self.call(mail.INBOX, by=by, cursor=shown["receipt"], peek=True)
         return shown
 
     async def another_project(self) -> str:
-        """The name of a second project."""
+        """Create a second project and return its name."""
         name = f"{self.project}-other"
         path = self.folder / "other"
         path.mkdir()
@@ -105,4 +109,4 @@ async def opened(request: pytest.FixtureRequest, tmp_path: Path, folder: Path) -
             over_mcp = McpWay(live, http, transport, MODES[transport])
             yield over_mcp
             await over_mcp.close()
-            assert over_mcp.calls, "nothing of this went over MCP: mark it not_over"
+            assert over_mcp.calls, "no call of the test went over MCP: mark the test not_over"

@@ -1,4 +1,4 @@
-"""What agents ask of people, the same over every way in."""
+"""Tests of asks, the same on every surface."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ Surface = Any
 
 
 async def opened(surface: Surface, **fields: Any) -> list[str]:
-    """Titles of what is open in this project."""
+    """Return the titles of the open asks of this project."""
     found = (await surface.call(asks.LIST, **fields))["asks"]
     return [one["title"] for one in found if one["asked_by"].startswith(surface.project)]
 
 
-async def test_a_question_and_its_answer(surface: Surface) -> None:
+async def test_a_question_is_asked_shown_and_answered_by_the_person(surface: Surface) -> None:
     name = f"{surface.project}-w"
     await surface.join(name)
     ask = await surface.call(asks.CREATE, by=name, title="Which port?", message="8080 is taken.", choice=["81", "82"])
@@ -39,7 +39,7 @@ async def test_a_question_and_its_answer(surface: Surface) -> None:
         await surface.call(asks.ANSWER, id=ask["id"], answer="1")
 
 
-async def test_a_permission_is_one_of_its_choices(surface: Surface) -> None:
+async def test_a_permission_is_answered_with_one_of_the_choices(surface: Surface) -> None:
     await surface.join("w")
     ask = await surface.call(asks.CREATE, by="w", title="Run rm?", kind="permission")
     with pytest.raises(errors.Invalid):
@@ -47,7 +47,7 @@ async def test_a_permission_is_one_of_its_choices(surface: Surface) -> None:
     assert (await surface.call(asks.ANSWER, id=ask["id"], answer="Allow"))["answer"] == "allow"
 
 
-async def test_waiting_for_an_answer(surface: Surface) -> None:
+async def test_a_session_waits_for_an_answer_and_a_wait_without_answer_times_out(surface: Surface) -> None:
     await surface.join("w")
     ask = await surface.call(asks.CREATE, by="w", title="Port?")
     waits = asyncio.create_task(surface.call(asks.WAIT, by="w", id=ask["id"], timeout=30_000))
@@ -58,7 +58,7 @@ async def test_waiting_for_an_answer(surface: Surface) -> None:
     assert refused.value.data["id"].startswith("ask_")
 
 
-async def test_a_query_by_mail_is_a_question_and_the_reply_its_answer(surface: Surface) -> None:
+async def test_a_query_by_mail_is_a_question_and_the_reply_is_the_answer(surface: Surface) -> None:
     name = f"{surface.project}-w"
     await surface.join(name)
     sent = await surface.call(mail.SEND, by=name, to=["human"], type="query", subject="Port?", message="?")
@@ -67,7 +67,7 @@ async def test_a_query_by_mail_is_a_question_and_the_reply_its_answer(surface: S
     assert await opened(surface) == []
 
 
-async def test_withdrawing(surface: Surface) -> None:
+async def test_the_session_the_person_and_the_end_of_the_session_withdraw_asks(surface: Surface) -> None:
     name = f"{surface.project}-w"
     await surface.join(name)
     await surface.join("x")
@@ -81,7 +81,7 @@ async def test_withdrawing(surface: Surface) -> None:
     assert await opened(surface) == []
 
 
-async def test_a_session_sees_its_own_projects_and_only_sessions_ask(surface: Surface) -> None:
+async def test_a_session_sees_only_asks_of_its_project_and_only_sessions_can_ask(surface: Surface) -> None:
     await surface.join("w")
     other = await surface.another_project()
     await surface.join("far", project=other)

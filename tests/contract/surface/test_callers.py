@@ -1,4 +1,4 @@
-"""Who may do what, the same over every way in."""
+"""Tests of the rights of callers, the same on every surface."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Surface = Any
 
 
 @pytest.mark.not_over("mcp", why="left to the command: the tool whoami answers with the primer")
-async def test_everyone_is_told_who_they_are(surface: Surface) -> None:
+async def test_whoami_tells_person_worker_and_coordinator_their_role(surface: Surface) -> None:
     session = await surface.join("w")
     await surface.join("c", mode="coordinate")
     assert (await surface.call(WHOAMI))["role"] == "person"
@@ -23,7 +23,7 @@ async def test_everyone_is_told_who_they_are(surface: Surface) -> None:
     assert (await surface.call(WHOAMI, by="c"))["role"] == "coordinator"
 
 
-async def test_a_session_ends_its_token_with_it_and_gives_its_claims_back(surface: Surface) -> None:
+async def test_the_end_of_a_session_ends_its_token_and_releases_its_claims(surface: Surface) -> None:
     await surface.join("w")
     await surface.call(CREATE, title="a")
     await surface.call(START, by="w", id="#1")
@@ -34,13 +34,13 @@ async def test_a_session_ends_its_token_with_it_and_gives_its_claims_back(surfac
     assert (task["status"], task["holder"]) == ("todo", None)
 
 
-async def test_a_wrong_token_is_nobody_and_not_the_person(surface: Surface) -> None:
+async def test_a_caller_with_a_wrong_token_is_not_authenticated(surface: Surface) -> None:
     surface.tokens["forger"] = "mst_forged"
     with pytest.raises(errors.NotAuthenticated):
         await surface.call(LIST, by="forger")
 
 
-async def test_a_session_may_look_into_another_project_but_not_touch_it(surface: Surface) -> None:
+async def test_a_session_can_read_another_project_but_not_change_it(surface: Surface) -> None:
     await surface.join("w")
     await surface.join("c", mode="coordinate")
     other = await surface.another_project()
@@ -55,7 +55,7 @@ async def test_a_session_may_look_into_another_project_but_not_touch_it(surface:
         await surface.call(EDIT, by="c", id=f"{other}#1", title="mine")
 
 
-async def test_a_worker_sets_no_gates_and_cancels_nothing(surface: Surface) -> None:
+async def test_a_worker_can_neither_set_gates_nor_cancel_a_task(surface: Surface) -> None:
     await surface.join("w")
     with pytest.raises(errors.NotPermitted):
         await surface.call(CREATE, by="w", title="a", gates=["true"])
@@ -64,7 +64,7 @@ async def test_a_worker_sets_no_gates_and_cancels_nothing(surface: Surface) -> N
         await surface.call(CANCEL, by="w", id="#1")
 
 
-async def test_a_worker_cannot_pass_its_own_review(surface: Surface) -> None:
+async def test_a_worker_cannot_complete_a_task_that_is_in_review(surface: Surface) -> None:
     await surface.join("w")
     await surface.call(CREATE, title="a", gates=["sleep 20"])
     await surface.call(START, by="w", id="#1")
@@ -74,7 +74,7 @@ async def test_a_worker_cannot_pass_its_own_review(surface: Surface) -> None:
 
 
 @pytest.mark.not_over("mcp", why="left to the command: whoever is connected is registered")
-async def test_a_worker_registers_only_workers_and_only_under_itself(surface: Surface) -> None:
+async def test_a_worker_registers_only_workers_and_only_below_itself(surface: Surface) -> None:
     session = await surface.join("w")
     await surface.join("c", mode="coordinate")
     with pytest.raises(errors.NotPermitted):
@@ -86,7 +86,7 @@ async def test_a_worker_registers_only_workers_and_only_under_itself(surface: Su
 
 
 @pytest.mark.not_over("mcp", why="left to the command: whoever is connected is registered")
-async def test_names_are_one_persons_while_they_live(surface: Surface) -> None:
+async def test_a_session_name_is_taken_until_the_session_ends(surface: Surface) -> None:
     await surface.join("w")
     with pytest.raises(errors.NameTaken):
         await surface.call(REGISTER, name="w")
@@ -97,7 +97,7 @@ async def test_names_are_one_persons_while_they_live(surface: Surface) -> None:
 
 
 @pytest.mark.not_over("mcp", why="left to the command: every call is a sign of life")
-async def test_a_heartbeat_is_a_sessions_own(surface: Surface) -> None:
+async def test_only_a_session_sends_a_heartbeat_and_only_with_a_live_status(surface: Surface) -> None:
     await surface.join("w")
     beat = await surface.call(HEARTBEAT, by="w", status="idle")
     assert beat["status"] == "idle" and beat["renewed"] == 0
@@ -108,6 +108,6 @@ async def test_a_heartbeat_is_a_sessions_own(surface: Surface) -> None:
 
 
 @pytest.mark.not_over("mcp", why="left to the command: whoever is connected is registered")
-async def test_a_registration_under_a_key_gives_the_same_token_again(surface: Surface) -> None:
+async def test_a_repeated_registration_with_the_same_key_returns_the_same_token(surface: Surface) -> None:
     first = await surface.call(REGISTER, key=f"{surface.project}-r1", name="w")
     assert (await surface.call(REGISTER, key=f"{surface.project}-r1", name="w"))["token"] == first["token"] != ""

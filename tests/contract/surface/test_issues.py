@@ -1,4 +1,4 @@
-"""Issues and presence, the same over every way in."""
+"""Tests of issues and presence, the same on every surface."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ Surface = Any
 
 @pytest.fixture
 async def other(surface: Surface) -> str:
-    """A second project with a worker of its own, called keeper."""
+    """Create a second project with a worker named keeper, and return the project's name."""
     name: str = await surface.another_project()
     await surface.join("finder")
     await surface.join("keeper", project=name)
     return name
 
 
-async def test_an_issue_with_its_file_from_its_opening_to_its_end(surface: Surface, other: str) -> None:
+async def test_an_issue_with_a_file_is_opened_claimed_discussed_closed_and_reopened(
+    surface: Surface, other: str
+) -> None:
     file = {"file_name": "repro.txt", "content": b"boom"}
     opened = await surface.call(
         issues.OPEN, by="finder", to=other, title="Crash", message="It crashes.", attach=[file], priority="high"
@@ -50,7 +52,7 @@ async def test_an_issue_with_its_file_from_its_opening_to_its_end(surface: Surfa
     assert again["status"] == "todo"
 
 
-async def test_what_is_refused(surface: Surface, other: str) -> None:
+async def test_wrong_targets_wrong_callers_and_a_closed_project_are_refused(surface: Surface, other: str) -> None:
     letter = {"title": "t", "message": "m"}
     with pytest.raises(errors.NotFound):
         await surface.call(issues.OPEN, by="finder", to="nowhere", **letter)
@@ -64,7 +66,7 @@ async def test_what_is_refused(surface: Surface, other: str) -> None:
     with pytest.raises(errors.NotFound):
         await surface.call(issues.SHOW, id=task["id"])
     with pytest.raises(errors.Conflict):
-        await surface.call(issues.CLOSE, by="keeper", id=opened["id"])  # not claimed
+        await surface.call(issues.CLOSE, by="keeper", id=opened["id"])  # the issue is not claimed
     await surface.call(projects.EDIT, project=other, inbound="closed")
     with pytest.raises(errors.NotPermitted) as refused:
         await surface.call(issues.OPEN, by="finder", to=other, **letter)
@@ -72,7 +74,7 @@ async def test_what_is_refused(surface: Surface, other: str) -> None:
 
 
 @pytest.mark.not_over("mcp", why="left to the command: an exit code")
-async def test_who_is_there(surface: Surface, other: str) -> None:
+async def test_the_online_agents_of_another_project_are_listed(surface: Surface, other: str) -> None:
     found = await surface.call(agents.LIST, by="finder", project=other, online=True)
     assert [(one["name"], one["presence"]) for one in found["agents"]] == [("keeper", "online")]
     assert found["reached"] and found["online"] == 1

@@ -1,4 +1,4 @@
-"""Mail, the same over every way in; only how one says that something came out differs."""
+"""Tests of mail, the same on every surface. Only the confirmation that mail was shown differs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def states(surface: Surface, message: Any, by: str = "dana") -> dict[str, 
 
 
 async def subjects(surface: Surface, by: str, **fields: Any) -> list[str]:
-    """What is offered; nothing is marked."""
+    """Return the subjects of the offered mail, without marking the mail."""
     return [one["subject"] for one in (await surface.call(mail.INBOX, by=by, peek=True, **fields))["messages"]]
 
 
@@ -39,7 +39,7 @@ async def family(surface: Surface) -> None:
         await surface.join(name, parent="boss")
 
 
-async def test_a_message_from_its_sending_to_its_acknowledgement(surface: Surface) -> None:
+async def test_a_message_is_sent_read_and_acknowledged(surface: Surface) -> None:
     await family(surface)
     sent = await send(surface, "w", by="boss", subject="Rebase", message="a\n\nb", priority="high")
     assert (sent["subject"], sent["thread_id"]) == ("Rebase", sent["id"])
@@ -58,11 +58,11 @@ async def test_a_message_from_its_sending_to_its_acknowledgement(surface: Surfac
     assert one["delivered_at"] <= one["read_at"] <= one["acknowledged_at"]
 
 
-async def test_what_was_shown_counts_as_read_when_its_way_says_so(surface: Surface) -> None:
+async def test_shown_mail_has_the_status_of_the_surface_until_it_is_confirmed(surface: Surface) -> None:
     await surface.join("w")
     sent = await send(surface, "w")
     shown = await surface.call(mail.INBOX, by="w")
-    async with asyncio.timeout(20):  # over HTTP it is noted once the answer is out
+    async with asyncio.timeout(20):  # over HTTP the server records the status after it has sent the answer
         while await states(surface, sent) != {"w": surface.way.shows_as}:
             pass
     assert len((await surface.call(mail.INBOX, by="w"))["messages"]) == surface.way.offers_again
@@ -71,17 +71,17 @@ async def test_what_was_shown_counts_as_read_when_its_way_says_so(surface: Surfa
 
 
 @pytest.mark.parametrize("operation", [mail.SHOW, mail.THREAD])
-async def test_showing_a_message_or_its_conversation_lets_it_come_out_too(surface: Surface, operation: Any) -> None:
+async def test_showing_a_message_or_its_thread_marks_the_message_as_read(surface: Surface, operation: Any) -> None:
     await surface.join("w")
     sent = await send(surface, "w")
     await surface.come_out(operation, by="w", id=sent["id"])
     assert await states(surface, sent) == {"w": "read"}
     again = await send(surface, "w")
-    await surface.call(operation, id=again["id"])  # the person looks: that is not w
+    await surface.call(operation, id=again["id"])  # the person reads the mail of w
     assert await states(surface, again) == {"w": "sent"}
 
 
-async def test_a_long_body_stays_delivered_until_it_is_shown_whole(surface: Surface) -> None:
+async def test_a_long_message_stays_delivered_until_the_complete_body_is_shown(surface: Surface) -> None:
     await surface.join("w")
     long = "x" * (limits.inbox_body_chars_max + 1)
     sent = await send(surface, "w", message=long)
@@ -91,7 +91,7 @@ async def test_a_long_body_stays_delivered_until_it_is_shown_whole(surface: Surf
     assert await states(surface, sent) == {"w": "read"}
 
 
-async def test_a_conversation(surface: Surface) -> None:
+async def test_a_reply_belongs_to_the_thread_and_acknowledges_the_message(surface: Surface) -> None:
     await family(surface)
     asked = await send(surface, by="w", to_coordinator=True, type="query", subject="Port?")
     answer = await surface.call(mail.REPLY, by="boss", id=asked["id"], message="8081")
@@ -103,7 +103,7 @@ async def test_a_conversation(surface: Surface) -> None:
     assert grouped["grouped"] and [one["parent_id"] for one in grouped["messages"]] == [asked["id"]]
 
 
-async def test_a_projects_conversation_is_the_firsts_to_claim(surface: Surface) -> None:
+async def test_only_the_first_session_can_claim_a_thread_of_the_project(surface: Surface) -> None:
     await surface.join("w")
     await surface.join("x")
     sent = await send(surface, f"project:{surface.project}", subject="Crash")
@@ -120,7 +120,7 @@ async def test_a_projects_conversation_is_the_firsts_to_claim(surface: Surface) 
     assert await subjects(surface, "x") == ["Crash"]
 
 
-async def test_addresses_of_every_kind(surface: Surface) -> None:
+async def test_an_address_of_each_kind_reaches_its_recipient(surface: Surface) -> None:
     await family(surface)
     await surface.call(members.CREATE, name="ada", role="x")
     await surface.call(tasks.CREATE, title="t")
@@ -141,7 +141,7 @@ async def test_addresses_of_every_kind(surface: Surface) -> None:
     assert {one["name"] for one in both["deliveries"]} == {"@ada", "boss"}
 
 
-async def test_what_is_ambiguous_or_unknown_is_refused(surface: Surface) -> None:
+async def test_an_ambiguous_or_unknown_address_is_refused(surface: Surface) -> None:
     await surface.join("w")
     await surface.join(surface.project)
     with pytest.raises(errors.Ambiguous) as refused:
@@ -154,7 +154,7 @@ async def test_what_is_ambiguous_or_unknown_is_refused(surface: Surface) -> None
         await surface.call(mail.SHOW, by="w", id="msg_none")
 
 
-async def test_mail_for_the_departed_goes_on(surface: Surface) -> None:
+async def test_mail_for_an_ended_session_goes_to_its_coordinator(surface: Surface) -> None:
     await family(surface)
     left = await send(surface, "w", subject="left")
     await surface.call(sessions.END, by="w", status="failed")
@@ -166,7 +166,7 @@ async def test_mail_for_the_departed_goes_on(surface: Surface) -> None:
     assert {"left", "late", "w has failed"} <= set(await subjects(surface, "boss"))
 
 
-async def test_a_broadcast_reaches_its_scope(surface: Surface) -> None:
+async def test_a_broadcast_reaches_the_sessions_of_its_scope(surface: Surface) -> None:
     await family(surface)
     await surface.join("loner")
     for by, scope, names in (
@@ -183,7 +183,7 @@ async def test_a_broadcast_reaches_its_scope(surface: Surface) -> None:
         await surface.call(mail.BROADCAST, by="w", scope="team", subject="s", message="b")
 
 
-async def test_waiting(surface: Surface) -> None:
+async def test_a_session_waits_for_mail_and_a_wait_without_mail_times_out(surface: Surface) -> None:
     await surface.join("w")
     waits = asyncio.create_task(surface.come_out(mail.WAIT, by="w", timeout=30_000, debounce=10))
     sent = await send(surface, "w", subject="Now")
@@ -197,7 +197,7 @@ async def test_waiting(surface: Surface) -> None:
         await surface.call(mail.WAIT, by="x", timeout=50)
 
 
-async def test_a_sender_waits_for_a_receipt(surface: Surface) -> None:
+async def test_a_sender_waits_for_a_receipt_and_an_unconfirmed_message_is_still_stored(surface: Surface) -> None:
     await surface.join("w")
     sending = asyncio.create_task(send(surface, "w", wait_for="read", timeout=30_000))
     await surface.come_out(mail.WAIT, by="w", timeout=30_000, debounce=0)
@@ -205,11 +205,11 @@ async def test_a_sender_waits_for_a_receipt(surface: Surface) -> None:
     with pytest.raises(errors.NotConfirmed) as refused:
         await send(surface, "w", wait_for="acknowledged", timeout=50)
     assert refused.value.data["id"].startswith("msg_")
-    assert len(await subjects(surface, "w")) == 1  # it is stored all the same
+    assert len(await subjects(surface, "w")) == 1  # the message that was not confirmed is stored
 
 
 @pytest.mark.not_over("mcp", why="left to the command: keys are the relay's own")
-async def test_a_key_sends_once(surface: Surface) -> None:
+async def test_a_repeated_send_with_the_same_key_sends_one_message(surface: Surface) -> None:
     await surface.join("w")
     key = f"{surface.project}-once"
     first = await send(surface, "w", key=key)
@@ -219,7 +219,7 @@ async def test_a_key_sends_once(surface: Surface) -> None:
         await send(surface, "w", key=key, message="Something else")
 
 
-async def test_attachments(surface: Surface) -> None:
+async def test_attachments_are_listed_and_downloaded_unchanged(surface: Surface) -> None:
     await surface.join("w")
     files = [{"file_name": "a.bin", "content": b"\x00\xff"}, {"file_name": "b.log", "content": b"x" * 40_000}]
     await send(surface, "w", attach=files)
@@ -230,7 +230,7 @@ async def test_attachments(surface: Surface) -> None:
         assert base64.b64decode(found["content"]) == file["content"]
 
 
-async def test_mail_of_a_task_sent_mail_and_search(surface: Surface) -> None:
+async def test_mail_of_a_task_sent_mail_and_searched_mail_are_listed(surface: Surface) -> None:
     await surface.join("w")
     await surface.call(tasks.CREATE, title="t")
     await send(surface, "human", by="w", task="#1", subject="About it", message="the deadlock of the pool")
@@ -244,7 +244,7 @@ async def test_mail_of_a_task_sent_mail_and_search(surface: Surface) -> None:
     assert (await surface.call(mail.SEARCH, by="w", query="nothing"))["messages"] == []
 
 
-async def test_another_looks_into_an_inbox_without_marking(surface: Surface) -> None:
+async def test_coordinator_and_person_read_the_inbox_of_a_session_without_marking(surface: Surface) -> None:
     await family(surface)
     sent = await send(surface, "w")
     for by in ("boss", "dana"):
@@ -255,7 +255,7 @@ async def test_another_looks_into_an_inbox_without_marking(surface: Surface) -> 
     assert await states(surface, sent) == {"w": "sent"}
 
 
-async def test_two_that_answer_each_other_are_stopped(surface: Surface) -> None:
+async def test_two_sessions_that_answer_each_other_without_end_are_stopped(surface: Surface) -> None:
     await surface.join("w")
     await surface.join("x")
     last = await send(surface, "x", by="w", subject="Thanks")
@@ -270,7 +270,7 @@ async def test_two_that_answer_each_other_are_stopped(surface: Surface) -> None:
 
 
 @pytest.mark.not_over("command", "mcp-stdio", why="they write `mail send PROJECT`, and confirm by themselves")
-async def test_what_programs_call_and_no_command_does(surface: Surface) -> None:
+async def test_a_program_posts_to_a_project_and_confirms_mail_with_a_receipt(surface: Surface) -> None:
     await surface.join("w")
     sent = await surface.call(mail.POST_TO_PROJECT, subject="Crash", message="b", priority="critical")
     assert [one["name"] for one in sent["deliveries"]] == [surface.project]

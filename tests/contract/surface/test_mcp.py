@@ -1,6 +1,8 @@
-"""What only MCP has: every tool and action as agents call them, lists by role, resources and notifications. By the
-SDK's own client, both transports, the handshake and the modern protocol. What it shares with the other ways in is
-tested with them."""
+"""Tests of the parts that only MCP has: tools and actions, lists by role, resources and notifications.
+
+The tests use the client of the SDK, both transports, the handshake and the modern protocol. The other tests of this
+folder test the parts that MCP shares with the other surfaces.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ from maestro.surfaces.mcp.tools import resources, tool_list
 from maestro.testing.live import LiveServer
 from maestro.testing.mcp import LEGACY, MODERN, connected_client, text_of
 
-# The client warns of what 2026-07-28 no longer has.
+# The client warns about features that the protocol of 2026-07-28 has removed.
 pytestmark = pytest.mark.filterwarnings("ignore:.*removed as of 2026-07-28")
 
 WAYS = [(way, mode) for way in ("http", "stdio") for mode in (LEGACY, MODERN)]
@@ -34,13 +36,13 @@ class Team:
 
     def __init__(self, api: httpx.Client, project: str, folder: Path) -> None:
         self.api = api
-        self.folder = folder  # for another project
+        self.folder = folder  # the folder of a second project
         self.project = project
         self.clients: dict[str, Any] = {}
         self.heard: list[Any] = []
         self.called: set[tuple[str, str]] = set()
         self.another: Callable[..., AbstractAsyncContextManager[Any]] = (
-            connected_client  # one more client of the same kind
+            connected_client  # opens a further client of the same kind
         )
 
     async def call(self, by: str, tool: str, **arguments: Any) -> str:
@@ -61,7 +63,7 @@ def api(shared_live: LiveServer) -> Iterator[httpx.Client]:
 
 
 def set_up(api: httpx.Client, folder: Path, name: str) -> dict[str, str]:
-    """A project, and the tokens of its two sessions."""
+    """Create a project with sessions, and return the tokens of coordinator and worker."""
     subprocess.run(["git", "init", "-q", str(folder)], check=True)
     subprocess.run(["git", "-C", str(folder), "commit", "-q", "--allow-empty", "-m", "x"], check=True)
     assert api.post("/api/projects", json={"path": str(folder), "name": name}).status_code == 200
@@ -77,7 +79,7 @@ def set_up(api: httpx.Client, folder: Path, name: str) -> dict[str, str]:
 
 @pytest.fixture(params=WAYS, ids=lambda way: f"{way[0]}-{way[1]}")
 def teams(request: pytest.FixtureRequest, shared_live: LiveServer, api: httpx.Client, tmp_path: Path) -> Teams:
-    """Opens a team. The SDK's clients must be closed where they were opened, so a fixture cannot hold them."""
+    """Return a function that opens a team. The task that opened a client must close it, which a fixture cannot do."""
 
     @asynccontextmanager
     async def opened() -> AsyncIterator[Team]:
@@ -98,11 +100,11 @@ def teams(request: pytest.FixtureRequest, shared_live: LiveServer, api: httpx.Cl
     return opened
 
 
-def test_what_is_no_tool_is_left_to_the_command_on_purpose() -> None:
+def test_each_operation_is_either_offered_as_a_tool_or_listed_as_left_out() -> None:
     assert set(REGISTRY) == set(OFFERED) | set(LEFT) and not set(OFFERED) & set(LEFT)
 
 
-async def test_the_lists_are_those_of_the_role(teams: Teams) -> None:
+async def test_a_client_sees_only_the_tools_of_its_role(teams: Teams) -> None:
     async with teams() as team:
         names = {who: [tool.name for tool in (await one.list_tools()).tools] for who, one in team.clients.items()}
         assert names["boss"] == [tool.name for tool in tool_list.ALL_TOOLS]
@@ -113,7 +115,7 @@ async def test_the_lists_are_those_of_the_role(teams: Teams) -> None:
             await team.clients["w"].call_tool("fly", {})
 
 
-async def test_every_tool_and_every_action(teams: Teams) -> None:
+async def test_every_tool_and_every_action_can_be_called(teams: Teams) -> None:
     async with teams() as team:
         call, ref = team.call, f"{team.project}#"
         assert (await call("w", "whoami")).startswith("You are w, worker")
@@ -125,7 +127,7 @@ async def test_every_tool_and_every_action(teams: Teams) -> None:
         assert "alive" in await call("boss", "sessions", action="explain", id="w")
         for action in ("logs", "interrupt", "stop", "resume"):
             team.called.add(("sessions", action))
-            # Nobody spawned it: what can be done with it is not the point here.
+            # Maestro did not spawn this session, so the actions are refused. The tool must handle them nevertheless.
             result = await team.clients["boss"].call_tool("sessions", {"action": action, "id": "idle"})
             assert "Internal" not in result.content[0].text
         await call("boss", "sessions", action="prompt", id="w", text="Hurry.")
@@ -223,7 +225,7 @@ async def about_asks(team: Team) -> None:
 
 
 async def about_issues(team: Team) -> None:
-    """What w asks of another project, and what another project asks of this one."""
+    """Open an issue in another project, and handle an issue from that project."""
     other = f"{team.project}-other"
     team.api.post("/api/projects", json={"path": str(team.folder), "name": other}).raise_for_status()
     opened = await team.call("w", "issues", action="open", to=other, title="Crash", message="It crashes.")
@@ -255,7 +257,7 @@ async def about_runs(team: Team) -> None:
         assert "not_found" in await team.refused("boss", "worktrees", action=action, id="w")
 
 
-async def test_data_comes_only_for_those_who_ask_for_it(teams: Teams) -> None:
+async def test_structured_data_is_returned_only_on_request(teams: Teams) -> None:
     async with teams() as team:
         worker = team.clients["w"]
         made = {"title": "Parse"}
@@ -268,7 +270,7 @@ async def test_data_comes_only_for_those_who_ask_for_it(teams: Teams) -> None:
         assert not late.is_error and late.structured_content["code"] == "timed_out"
 
 
-async def test_every_resource(teams: Teams) -> None:
+async def test_every_resource_is_listed_and_readable(teams: Teams) -> None:
     async with teams() as team:
         worker = team.clients["w"]
         assert [one.uri for one in (await worker.list_resources()).resources] == [
@@ -289,13 +291,13 @@ async def test_every_resource(teams: Teams) -> None:
         ):
             (content,) = (await worker.read_resource(uri)).contents
             assert said in content.text and content.uri == uri
-        assert "w: sent" in await team.call("boss", "mail", action="sent")  # looking marks nothing
+        assert "w: sent" in await team.call("boss", "mail", action="sent")  # reading a resource does not mark mail
         for uri in ("maestro://nothing", "maestro://tasks/none%231", "file:///etc/passwd"):
             with pytest.raises(Exception, match=r"no resource|There is no|not_found"):
                 await worker.read_resource(uri)
 
 
-async def test_changes_are_told(teams: Teams) -> None:
+async def test_a_client_is_notified_of_changes_to_subscribed_resources(teams: Teams) -> None:
     async with teams() as team:
         worker = team.clients["w"]
         if worker.protocol_version == "2026-07-28":
@@ -318,7 +320,7 @@ async def test_changes_are_told(teams: Teams) -> None:
         assert "maestro://inbox" not in updated(team)
 
 
-async def test_a_client_is_told_when_it_may_more_or_less(teams: Teams) -> None:
+async def test_a_client_is_notified_when_its_list_of_tools_changes(teams: Teams) -> None:
     async with teams() as team:
         made = team.api.post("/api/members", json={"project": team.project, "name": "eve", "role": "dev"}).json()
         asked = {"project": team.project, "name": "e", "member": "eve", "parent": "boss"}
@@ -334,7 +336,7 @@ async def test_a_client_is_told_when_it_may_more_or_less(teams: Teams) -> None:
                         assert type(await anext(aiter(changes))).__name__ == "ToolsListChanged"
             else:
                 assert eve.server_capabilities.tools.list_changed
-                allow(team, made["id"], role="another word for it")  # which changes no tool
+                allow(team, made["id"], role="another word for it")  # a change that changes no tool
                 allow(team, made["id"], allow=["session.spawn"], deny=["task.create"])
                 await until(lambda: [one.method for one in heard if hasattr(one, "method")])
                 await asyncio.sleep(0.5)
@@ -359,7 +361,7 @@ async def until(holds: Any) -> None:
             await asyncio.sleep(0.01)
 
 
-async def test_a_wait_ends_with_mail_and_is_cancelled_with_its_caller(teams: Teams) -> None:
+async def test_a_wait_ends_with_mail_and_another_wait_can_be_cancelled(teams: Teams) -> None:
     async with teams() as team:
         waits = asyncio.create_task(team.call("w", "wait", timeout=60))
         cancelled = asyncio.create_task(team.call("boss", "wait", timeout=60))
@@ -369,7 +371,7 @@ async def test_a_wait_ends_with_mail_and_is_cancelled_with_its_caller(teams: Tea
         assert "  | There." in await waits
 
 
-async def test_mail_that_was_shown_is_not_shown_again_and_that_is_true(teams: Teams) -> None:
+async def test_mail_that_was_shown_is_not_shown_again_and_becomes_read(teams: Teams) -> None:
     async with teams() as team:
         message = (await team.call("boss", "send", to=["w"], subject="Hi", message="There.")).split()[0]
         assert "There." in await team.call("w", "inbox")

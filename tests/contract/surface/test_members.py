@@ -1,4 +1,4 @@
-"""Members and teams, the same over every way in."""
+"""Tests of members and teams, the same on every surface."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ async def people(surface: Surface, *names: str) -> None:
         await surface.call(members.CREATE, name=name, role=f"{name} role")
 
 
-async def test_a_member_from_its_making_to_its_archive(surface: Surface) -> None:
+async def test_a_member_is_created_shown_edited_and_archived(surface: Surface) -> None:
     made = await surface.call(
         members.CREATE,
         name="Ada",
@@ -53,7 +53,7 @@ async def test_a_member_from_its_making_to_its_archive(surface: Surface) -> None
 
 
 @pytest.mark.not_over("mcp", why="left to the command: members are made when things are set up")
-async def test_names_are_refused_with_a_way_out(surface: Surface) -> None:
+async def test_a_taken_name_and_an_invalid_name_of_a_member_are_refused(surface: Surface) -> None:
     await people(surface, "ada")
     with pytest.raises(errors.NameTaken) as taken:
         await surface.call(members.CREATE, name="ADA", role="x")
@@ -64,7 +64,7 @@ async def test_names_are_refused_with_a_way_out(surface: Surface) -> None:
 
 
 @pytest.mark.not_over("mcp", why="left to the command: members are made when things are set up")
-async def test_unknown_values_are_answered_with_the_nearest(surface: Surface) -> None:
+async def test_unknown_values_are_refused_with_the_nearest_known_values(surface: Surface) -> None:
     with pytest.raises(errors.Invalid) as refused:
         await surface.call(members.CREATE, name="ada", role="x", deny=["task.creat"])
     assert "task.create" in refused.value.data["nearest"]
@@ -78,7 +78,7 @@ async def test_unknown_values_are_answered_with_the_nearest(surface: Surface) ->
         await surface.call(members.EDIT, id="ada")
 
 
-async def test_sessions_see_members_and_only_coordinators_make_them(surface: Surface) -> None:
+async def test_sessions_see_members_and_only_coordinators_create_members(surface: Surface) -> None:
     await surface.join("w")
     await surface.join("c", mode="coordinate")
     await people(surface, "ada")
@@ -100,7 +100,7 @@ async def test_sessions_see_members_and_only_coordinators_make_them(surface: Sur
         await surface.call(members.EDIT, by="c", id="bob", deny=["task.edit"])
 
 
-async def test_a_session_leaves_other_projects_members_alone(surface: Surface) -> None:
+async def test_a_session_can_read_but_not_change_members_of_another_project(surface: Surface) -> None:
     await surface.join("c", mode="coordinate")
     other = await surface.another_project()
     theirs = await surface.call(members.CREATE, project=other, name="eve", role="x")
@@ -113,7 +113,7 @@ async def test_a_session_leaves_other_projects_members_alone(surface: Surface) -
         await surface.call(members.EDIT, by="c", id=theirs["id"], role="x")
 
 
-async def test_a_team_and_its_members(surface: Surface) -> None:
+async def test_a_team_is_created_and_gains_and_loses_members_and_a_leader(surface: Surface) -> None:
     await people(surface, "ada", "bob", "carl")
     team = await surface.call(teams.CREATE, name="Backend", leader="ada", members=["bob"])
     assert (team["name"], team["leader"], team["members"]) == ("backend", "ada", ["ada", "bob"])
@@ -137,7 +137,7 @@ async def test_a_team_and_its_members(surface: Surface) -> None:
     assert [one["name"] for one in (await surface.call(teams.LIST))["teams"]] == ["backend"]
 
 
-async def test_an_archived_leader_is_pointed_out(surface: Surface) -> None:
+async def test_archiving_the_leader_of_a_team_warns_that_the_team_has_no_leader(surface: Surface) -> None:
     await people(surface, "ada", "bob")
     await surface.call(teams.CREATE, name="backend", leader="ada", members=["bob"])
     warnings = (await surface.call(members.ARCHIVE, id="ada"))["warnings"]
@@ -147,7 +147,7 @@ async def test_an_archived_leader_is_pointed_out(surface: Surface) -> None:
 
 
 @pytest.mark.not_over("mcp", why="left to the command: few enough for one page")
-async def test_lists_go_on_where_they_stopped(surface: Surface) -> None:
+async def test_the_next_page_of_a_list_starts_after_the_last_page(surface: Surface) -> None:
     await people(surface, "carl", "ada", "bob")
     first = await surface.call(members.LIST, limit=2)
     assert [one["name"] for one in first["members"]] == ["ada", "bob"]
@@ -156,19 +156,19 @@ async def test_lists_go_on_where_they_stopped(surface: Surface) -> None:
 
 
 @pytest.mark.not_over("mcp", why="left to the command: members are made when things are set up")
-async def test_a_key_makes_one_member(surface: Surface) -> None:
+async def test_a_repeated_creation_with_the_same_key_creates_one_member(surface: Surface) -> None:
     key = f"ada-of-{surface.project}"
     first = await surface.call(members.CREATE, key=key, name="ada", role="x")
     assert await surface.call(members.CREATE, key=key, name="ada", role="x") == first
 
 
-async def test_what_a_member_is_allowed_and_denied_holds_for_its_sessions(surface: Surface) -> None:
+async def test_the_allowed_and_denied_operations_of_a_member_apply_to_the_sessions(surface: Surface) -> None:
     await surface.call(members.CREATE, name="ada", role="x", allow=["task cancel"], deny=["task.create"])
     await surface.join("w", member="ada")
     await surface.call(tasks.CREATE, title="a")
     with pytest.raises(errors.NotPermitted):
         await surface.call(tasks.CREATE, by="w", title="b")
-    await surface.call(tasks.START, by="w", id="#1")  # it still moves only what it holds
+    await surface.call(tasks.START, by="w", id="#1")  # a worker still moves only tasks that it holds
     assert (await surface.call(tasks.CANCEL, by="w", id="#1"))["status"] == "cancelled"
     await surface.call(members.EDIT, id="ada", allow=["task delete"], deny=["task.edit"])
     assert (await surface.call(tasks.CREATE, by="w", title="b"))["title"] == "b"

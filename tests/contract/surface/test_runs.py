@@ -1,4 +1,4 @@
-"""Runs and dry spawns, the same over every way in."""
+"""Tests of runs and dry runs of spawns, the same on every surface."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from maestro.operations import runs, server, spawning, tasks
 Surface = Any
 
 
-async def test_a_dry_run_shows_everything_and_keeps_nothing(surface: Surface) -> None:
+async def test_a_dry_run_of_a_spawn_shows_the_prompt_and_changes_nothing(surface: Surface) -> None:
     made = await surface.call(tasks.CREATE, title="Parser", description="All of the grammar.")
     shown = await surface.call(
         spawning.SPAWN, task=[made["id"]], name="parser", message="Keep it small.", tool="command", dry_run=True
@@ -24,7 +24,7 @@ async def test_a_dry_run_shows_everything_and_keeps_nothing(surface: Surface) ->
     assert (task["status"], task["ready"], task["holder"]) == ("todo", True, None)
 
 
-async def test_what_is_not_ready_is_refused_also_dry(surface: Surface) -> None:
+async def test_a_dry_run_of_a_spawn_refuses_a_task_that_is_not_ready_and_an_unknown_tool(surface: Surface) -> None:
     first = await surface.call(tasks.CREATE, title="First")
     second = await surface.call(tasks.CREATE, title="Second", depends_on=[first["id"]])
     with pytest.raises(errors.NotReady):
@@ -33,7 +33,7 @@ async def test_what_is_not_ready_is_refused_also_dry(surface: Surface) -> None:
         await surface.call(spawning.SPAWN, tool="no-such-tool", dry_run=True)
 
 
-async def test_there_are_no_runs_until_one_is_started(surface: Surface) -> None:
+async def test_a_new_project_has_no_runs_and_an_unknown_run_is_not_found(surface: Surface) -> None:
     assert await surface.call(runs.LIST) == {"runs": [], "cursor": None}
     for operation in (runs.SHOW, runs.STOP):
         with pytest.raises(errors.NotFound):
@@ -41,6 +41,6 @@ async def test_there_are_no_runs_until_one_is_started(surface: Surface) -> None:
 
 
 @pytest.mark.not_over("mcp", why="left to the command: a person's")
-async def test_what_a_server_found_when_it_started(surface: Surface) -> None:
+async def test_the_recovery_report_of_a_new_server_is_empty(surface: Surface) -> None:
     found = await surface.call(server.RECOVERY)
     assert (found["rebooted"], found["sessions"], found["runs"]) == (False, [], [])

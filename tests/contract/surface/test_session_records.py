@@ -1,4 +1,4 @@
-"""Sessions as records, the same over every way in: who is there, what each does, waiting for it, handing it on."""
+"""Tests of the records of sessions, the same on every surface: lists, status, waits, reports and adoption."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ async def names(surface: Surface, by: str = "dana", **fields: Any) -> list[str]:
     return [one["name"] for one in (await surface.call(sessions.LIST, by=by, **fields))["sessions"]]
 
 
-async def test_who_is_there(surface: Surface) -> None:
+async def test_sessions_are_listed_by_state_relation_and_page(surface: Surface) -> None:
     await family(surface)
     await surface.join("loner")
     await surface.call(sessions.END, id="x")
@@ -38,7 +38,7 @@ async def test_who_is_there(surface: Surface) -> None:
         await surface.call(sessions.LIST, siblings=True)
 
 
-async def test_one_with_those_around_it_and_why_it_counts_as_what_it_does(surface: Surface) -> None:
+async def test_a_session_is_shown_with_its_relations_and_the_reason_for_its_status(surface: Surface) -> None:
     await family(surface)
     await surface.call(tasks.CREATE, title="t")
     await surface.call(tasks.START, by="w", id="#1")
@@ -57,14 +57,14 @@ async def test_one_with_those_around_it_and_why_it_counts_as_what_it_does(surfac
             await surface.call(operation, id="nobody")
 
 
-async def test_waiting_for_sessions(surface: Surface) -> None:
+async def test_a_wait_for_sessions_ends_when_they_end_or_change_or_at_the_timeout(surface: Surface) -> None:
     await family(surface)
     waits = asyncio.create_task(surface.call(sessions.WAIT, by="boss", ids=["w", "x"], timeout=30_000))
     for by in ("w", "x"):
         await surface.call(sessions.END, by=by, status="completed")
     done = await waits
     assert done["reached"] and [one["status"] for one in done["sessions"]] == ["completed", "completed"]
-    again = await surface.call(sessions.WAIT, by="boss", ids=["w"], timeout=30_000)  # already there: at once
+    again = await surface.call(sessions.WAIT, by="boss", ids=["w"], timeout=30_000)  # returns at once
     assert again["reached"]
     otherwise = await surface.call(sessions.WAIT, by="boss", ids=["w"], until="failed", timeout=30_000)
     assert not otherwise["reached"]
@@ -79,7 +79,7 @@ async def test_waiting_for_sessions(surface: Surface) -> None:
     assert (await change)["reached"]
 
 
-async def test_a_report_moves_the_task_and_the_coordinator_hears_it(surface: Surface) -> None:
+async def test_a_report_moves_the_task_and_the_coordinator_gets_a_notice(surface: Surface) -> None:
     await family(surface)
     await surface.call(tasks.CREATE, title="t")
     await surface.call(tasks.START, by="w", id="#1")
@@ -104,7 +104,7 @@ async def test_a_report_moves_the_task_and_the_coordinator_hears_it(surface: Sur
         await surface.call(sessions.REPORT, kind="complete", text="no session")
 
 
-async def test_workers_of_one_that_is_gone_are_adopted(surface: Surface) -> None:
+async def test_a_coordinator_adopts_the_workers_of_a_lost_coordinator(surface: Surface) -> None:
     await family(surface)
     heir = await surface.join("heir", mode="coordinate")
     with pytest.raises(errors.NotPermitted):
@@ -120,7 +120,7 @@ async def test_workers_of_one_that_is_gone_are_adopted(surface: Surface) -> None
     assert [one["name"] for one in sent["deliveries"]] == ["heir"]
 
 
-async def test_whoever_was_called_lost_and_speaks_is_back(surface: Surface) -> None:
+async def test_a_lost_session_that_makes_a_call_is_live_again(surface: Surface) -> None:
     await surface.join("w")
     await surface.call(sessions.END, id="w", status="lost")
     await surface.call(tasks.LIST, by="w")
@@ -128,7 +128,7 @@ async def test_whoever_was_called_lost_and_speaks_is_back(surface: Surface) -> N
     assert (shown["name"], shown["ended_at"]) == ("w", None)
 
 
-async def test_a_worker_is_told_that_its_coordinator_is_gone(surface: Surface) -> None:
+async def test_a_worker_gets_a_notice_when_its_coordinator_ends(surface: Surface) -> None:
     await family(surface)
     await surface.call(sessions.END, by="boss")
     (notice,) = (await surface.call(mail.WAIT, by="w", timeout=30_000))["messages"]

@@ -1,4 +1,4 @@
-"""Tasks, the same over every way in."""
+"""Tests of tasks, the same on every surface."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from maestro.operations.tasks import (
 Surface = Any
 
 
-async def test_a_task_is_created_and_shown_whole(surface: Surface) -> None:
+async def test_a_created_task_is_shown_with_every_field(surface: Surface) -> None:
     made = await surface.call(
         CREATE, title="Write it", description="All\nof it", priority="high", accept=["a, b"], stage="implement"
     )
@@ -48,7 +48,7 @@ async def test_a_task_is_created_and_shown_whole(surface: Surface) -> None:
     assert (await surface.call(SHOW, id=made["id"]))["ref"] == made["ref"]
 
 
-async def test_a_list_comes_in_pages(surface: Surface) -> None:
+async def test_a_list_of_tasks_comes_in_pages(surface: Surface) -> None:
     for number in range(5):
         await surface.call(CREATE, title=f"Task {number}")
     first = await surface.call(LIST, limit=2)
@@ -59,7 +59,7 @@ async def test_a_list_comes_in_pages(surface: Surface) -> None:
     assert [task["number"] for task in (await surface.call(LIST, status="completed"))["tasks"]] == []
 
 
-async def test_what_waits_cannot_be_started_and_says_on_what(surface: Surface) -> None:
+async def test_a_task_with_open_blockers_cannot_start_and_the_error_names_the_blockers(surface: Surface) -> None:
     await surface.call(CREATE, title="first")
     second = await surface.call(CREATE, title="second", depends_on=["#1"])
     assert not second["ready"]
@@ -71,7 +71,7 @@ async def test_what_waits_cannot_be_started_and_says_on_what(surface: Surface) -
     assert [blocker["ref"] for blocker in waiting["blockers"]] == [f"{surface.project}#1"]
 
 
-async def test_the_last_blocker_makes_a_task_ready(surface: Surface) -> None:
+async def test_a_task_becomes_ready_when_the_last_blocker_is_completed(surface: Surface) -> None:
     for title in ("a", "b"):
         await surface.call(CREATE, title=title)
     await surface.call(CREATE, title="c", depends_on=["#1", "#2"])
@@ -82,7 +82,7 @@ async def test_the_last_blocker_makes_a_task_ready(surface: Surface) -> None:
     assert [task["number"] for task in (await surface.call(READY))["tasks"]] == [3]
 
 
-async def test_only_the_holder_completes(surface: Surface) -> None:
+async def test_only_the_holder_of_a_task_can_complete_the_task(surface: Surface) -> None:
     await surface.join("holder")
     await surface.join("stranger")
     await surface.call(CREATE, title="a")
@@ -96,7 +96,7 @@ async def test_only_the_holder_completes(surface: Surface) -> None:
     assert (await surface.call(SHOW, id="#1"))["reports"][0]["text"] == "there"
 
 
-async def test_an_old_fence_is_refused(surface: Surface) -> None:
+async def test_a_completion_with_an_old_fence_is_refused(surface: Surface) -> None:
     await surface.join("w")
     await surface.call(CREATE, title="a")
     old = await surface.call(START, by="w", id="#1")
@@ -108,7 +108,7 @@ async def test_an_old_fence_is_refused(surface: Surface) -> None:
     assert (await surface.call(SHOW, id="#1"))["status"] == "in_progress"
 
 
-async def test_one_of_many_claims_wins(surface: Surface) -> None:
+async def test_only_one_of_several_concurrent_claims_succeeds(surface: Surface) -> None:
     names = [f"w{number}" for number in range(6)]
     for name in names:
         await surface.join(name)
@@ -119,7 +119,7 @@ async def test_one_of_many_claims_wins(surface: Surface) -> None:
     assert all(isinstance(answer, errors.ClaimLost) for answer in answers if isinstance(answer, BaseException))
 
 
-async def test_a_cycle_is_refused_and_spelled_out(surface: Surface) -> None:
+async def test_a_dependency_cycle_is_refused_and_the_error_lists_the_cycle(surface: Surface) -> None:
     await surface.call(CREATE, title="a")
     await surface.call(CREATE, title="b", depends_on=["#1"])
     await surface.call(CREATE, title="c", depends_on=["#2"])
@@ -132,7 +132,7 @@ async def test_a_cycle_is_refused_and_spelled_out(surface: Surface) -> None:
     assert (await surface.call(SHOW, id="#1"))["dependencies"] == []
 
 
-async def test_a_dependency_can_be_taken_away(surface: Surface) -> None:
+async def test_a_dependency_can_be_removed_once(surface: Surface) -> None:
     await surface.call(CREATE, title="a")
     await surface.call(CREATE, title="b", depends_on=["#1"])
     freed = await surface.call(DEPEND, id="#2", on=["#1"], remove=True)
@@ -141,14 +141,14 @@ async def test_a_dependency_can_be_taken_away(surface: Surface) -> None:
         await surface.call(DEPEND, id="#2", on=["#1"], remove=True)
 
 
-async def test_an_illegal_move_names_the_legal_ones(surface: Surface) -> None:
+async def test_an_illegal_move_is_refused_and_the_error_names_the_legal_moves(surface: Surface) -> None:
     await surface.call(CREATE, title="a")
     with pytest.raises(errors.IllegalMove) as refused:
         await surface.call(COMPLETE, id="#1")
     assert refused.value.data["allowed"] == ["start", "block", "cancel"]
 
 
-async def test_every_move_leads_where_it_should(surface: Surface) -> None:
+async def test_every_move_gives_the_task_the_expected_status(surface: Surface) -> None:
     await surface.call(CREATE, title="a", gates=["sleep 20"])
     moves: list[tuple[Any, dict[str, Any], str]] = [
         (BLOCK, {"reason": "key"}, "blocked"),
@@ -171,7 +171,7 @@ async def test_every_move_leads_where_it_should(surface: Surface) -> None:
         assert moved["status"] == status, operation.name
 
 
-async def test_a_report_moves_the_task(surface: Surface) -> None:
+async def test_a_report_of_a_task_moves_the_task(surface: Surface) -> None:
     await surface.join("w")
     await surface.call(CREATE, title="a")
     await surface.call(START, by="w", id="#1")
@@ -186,7 +186,7 @@ async def test_a_report_moves_the_task(surface: Surface) -> None:
     assert kinds == ["complete", "blocked", "progress"]
 
 
-async def test_a_parent_completes_with_its_children(surface: Surface) -> None:
+async def test_a_parent_is_completed_when_all_children_are_completed(surface: Surface) -> None:
     await surface.call(CREATE, title="parent")
     for title in ("one", "two"):
         await surface.call(CREATE, title=title, parent="#1")
@@ -202,7 +202,7 @@ async def test_a_parent_completes_with_its_children(surface: Surface) -> None:
     assert [(node["number"], node["depth"]) for node in tree] == [(1, 0), (2, 1), (3, 1)]
 
 
-async def test_a_stage_waits_for_the_one_before(surface: Surface) -> None:
+async def test_a_task_of_a_stage_waits_for_the_stage_before(surface: Surface) -> None:
     await surface.call(CREATE, title="plan it", stage="plan")
     later = await surface.call(CREATE, title="build it", stage="implement")
     assert not later["ready"] and later["stage_held"]
@@ -215,7 +215,7 @@ async def test_a_stage_waits_for_the_one_before(surface: Surface) -> None:
         await surface.call(CREATE, title="x", stage="nonsense")
 
 
-async def test_editing_changes_what_was_said_and_nothing_else(surface: Surface) -> None:
+async def test_an_edit_changes_only_the_given_fields(surface: Surface) -> None:
     await surface.call(CREATE, title="a", description="keep")
     edited = await surface.call(EDIT, id="#1", title="b", priority="low")
     assert (edited["title"], edited["priority"], edited["description"]) == ("b", "low", "keep")
@@ -223,7 +223,7 @@ async def test_editing_changes_what_was_said_and_nothing_else(surface: Surface) 
         await surface.call(EDIT, id="#1")
 
 
-async def test_deleting_spares_what_others_rest_on(surface: Surface) -> None:
+async def test_a_task_that_another_task_depends_on_cannot_be_deleted(surface: Surface) -> None:
     await surface.call(CREATE, title="a")
     await surface.call(CREATE, title="b", depends_on=["#1"])
     with pytest.raises(errors.Conflict):
@@ -232,11 +232,11 @@ async def test_deleting_spares_what_others_rest_on(surface: Surface) -> None:
     await surface.call(REMOVE, id="#1")
     with pytest.raises(errors.NotFound):
         await surface.call(SHOW, id="#1")
-    assert (await surface.call(CREATE, title="c"))["number"] == 3  # numbers are never given again
+    assert (await surface.call(CREATE, title="c"))["number"] == 3  # a number is never used twice
 
 
 @pytest.mark.parametrize("size", [10, 200_000], ids=["inline", "blob"])
-async def test_a_document_comes_back_byte_for_byte(surface: Surface, size: int) -> None:
+async def test_a_document_is_returned_byte_for_byte(surface: Surface, size: int) -> None:
     content = bytes(number % 251 for number in range(size))
     await surface.call(CREATE, title="a")
     added = await surface.call(documents.ADD, id="#1", title="A file", content=content)
@@ -249,7 +249,7 @@ async def test_a_document_comes_back_byte_for_byte(surface: Surface, size: int) 
     assert base64.b64decode(shown["content"]) == content
 
 
-async def test_a_key_answers_with_the_first_result(surface: Surface) -> None:
+async def test_a_repeated_creation_with_the_same_key_returns_the_first_result(surface: Surface) -> None:
     first = await surface.call(CREATE, key=f"{surface.project}-k1", title="a")
     again = await surface.call(CREATE, key=f"{surface.project}-k1", title="a")
     assert again == first
@@ -258,7 +258,7 @@ async def test_a_key_answers_with_the_first_result(surface: Surface) -> None:
     assert len((await surface.call(LIST))["tasks"]) == 1
 
 
-async def test_a_wait_ends_when_its_tasks_are_done(surface: Surface) -> None:
+async def test_a_wait_ends_when_the_tasks_are_completed(surface: Surface) -> None:
     await surface.call(CREATE, title="a")
     await surface.call(START, id="#1")
     waiting = asyncio.ensure_future(surface.call(WAIT, ids=["#1"], timeout=30_000))
@@ -266,7 +266,7 @@ async def test_a_wait_ends_when_its_tasks_are_done(surface: Surface) -> None:
     await surface.call(COMPLETE, id="#1")
     ended = await waiting
     assert ended["reached"] and ended["tasks"][0]["status"] == "completed"
-    assert (await surface.call(WAIT, ids=["#1"]))["reached"]  # already there: at once
+    assert (await surface.call(WAIT, ids=["#1"]))["reached"]  # the task is completed: the wait ends at once
 
 
 async def test_a_wait_ends_at_once_when_it_can_no_longer_succeed(surface: Surface) -> None:
@@ -275,19 +275,19 @@ async def test_a_wait_ends_at_once_when_it_can_no_longer_succeed(surface: Surfac
     assert not (await surface.call(WAIT, ids=["#1"], timeout=30_000))["reached"]
 
 
-async def test_a_wait_times_out(surface: Surface) -> None:
+async def test_a_wait_for_an_unfinished_task_times_out(surface: Surface) -> None:
     await surface.call(CREATE, title="a")
     with pytest.raises(errors.TimedOut):
         await surface.call(WAIT, ids=["#1"], timeout=50)
 
 
-async def test_what_is_not_there_is_not_found(surface: Surface) -> None:
+async def test_an_unknown_task_is_not_found(surface: Surface) -> None:
     for ref in ("#99", "tsk_00000000000000000000000000", "nonsense", "nowhere#1"):
         with pytest.raises(errors.NotFound):
             await surface.call(SHOW, id=ref)
 
 
-async def test_bad_values_are_refused(surface: Surface) -> None:
+async def test_a_creation_with_invalid_values_is_refused(surface: Surface) -> None:
     bad: list[dict[str, Any]] = [
         {"title": ""},
         {"title": "x" * 501},

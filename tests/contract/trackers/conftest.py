@@ -1,4 +1,4 @@
-"""Every tracker: the built-in tracker, each version of the stand-in of Beads, and a real `bd` if one is installed."""
+"""Fixtures of tracker tests: the built-in tracker, each version of the stand-in of Beads, and an installed `bd`."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ async def test_only_the_first_claim_of_an_issue_succeeds(tracker: Tracker) -> No
     assert (await tracker.claim_issue(created.ref, actor="two")).standing == IssueStanding(IssueState.STARTED, "two")
 
 
-async def test_a_repeated_change_is_no_error(tracker: Tracker) -> None:
+async def test_a_repeated_close_or_reopen_is_no_error_and_other_changes_follow(tracker: Tracker) -> None:
     created = await tracker.create_issue(new_issue())
     for _ in range(2):
         assert (await tracker.close_issue(created.ref, reason="Done.", actor="a")).standing.state is IssueState.CLOSED
@@ -77,7 +77,7 @@ async def test_texts_with_special_characters_are_kept_unchanged(tracker: Tracker
     assert [item.text for item in shown.comments] == [AWKWARD]
 
 
-async def test_a_missing_issue_is_left_out_of_reads_and_refused_for_changes(tracker: Tracker) -> None:
+async def test_a_missing_issue_is_absent_from_reads_and_refused_for_changes(tracker: Tracker) -> None:
     created = await tracker.create_issue(new_issue())
     assert await tracker.read_issues(["vc#404"]) == []
     found = await tracker.read_issues([created.ref, "vc#404"])
@@ -107,7 +107,7 @@ async def test_closed_issues_are_listed_on_request(tracker: Tracker) -> None:
     assert [item.standing.state for item in found] == [IssueState.CLOSED]
 
 
-async def test_an_issue_with_many_comments_shows_all(tracker: Tracker) -> None:
+async def test_a_read_shows_all_comments_of_an_issue_with_many_comments(tracker: Tracker) -> None:
     created = await tracker.create_issue(new_issue())
     texts = [f"Comment {number}" for number in range(8)]
     for text in texts:

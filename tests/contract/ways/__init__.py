@@ -1,1 +1,1 @@
-"""The ways in that one body of tests is run over."""
+"""The ways to call an operation. Each contract test of the surface runs over all of them."""

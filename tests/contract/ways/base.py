@@ -1,4 +1,4 @@
-"""What every way in has in common: how it is called, and errors as they come back."""
+"""The interface of every way to call an operation, and the conversion of values and errors."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from maestro.operations.base import Operation
 class Way(Protocol):
     """A way to call an operation with a token."""
 
-    person: str  # the token of whoever runs all this
-    shows_as: str  # what mail is after it was shown, without another word
-    is_out_at_once: bool  # whether that is so as soon as the call returns
-    offers_again: bool  # whether what was shown comes with the next call too, if nobody said that it came out
+    person: str  # the token of the person
+    shows_as: str  # the status of a delivery after the mail was shown and before any confirmation
+    is_out_at_once: bool  # whether the delivery has this status as soon as the call returns
+    offers_again: bool  # whether the next call shows the mail again if the caller does not confirm the mail
 
     async def call(self, operation: Operation, token: str, fields: dict[str, Any], key: str) -> Any: ...
 
 
 def plain(value: Any) -> Any:
-    """As it goes over a wire."""
+    """Return the value as JSON has it: bytes become base64."""
     if isinstance(value, list):
         return [plain(item) for item in value]
     if isinstance(value, dict):
@@ -48,7 +48,7 @@ def is_error(body: Any) -> bool:
 
 
 def rebuilt(body: dict[str, Any], exit_code: int | None = None) -> errors.MaestroError:
-    """An error as it came over the wire; a command's exit code must fit it."""
+    """Return the error that came over the wire. Check that the exit code of a command fits the error."""
     kind = errors.errors_by_code()[body["code"]]
     assert is_error(body)
     if exit_code is not None:

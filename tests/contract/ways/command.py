@@ -1,4 +1,4 @@
-"""By the installed command."""
+"""The way through the installed command."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ways.base import plain, rebuilt
 
 
 class CommandWay:
-    """By the installed command."""
+    """Calls operations with the installed command."""
 
     shows_as, is_out_at_once, offers_again = "read", True, False
 
@@ -39,7 +39,7 @@ class CommandWay:
         return json.loads(done.stdout)
 
     def words(self, operation: Operation, fields: dict[str, Any]) -> list[str]:
-        """The words that say a request on the command line."""
+        """Return the words that express a request on the command line."""
         assert operation.command is not None
         words = operation.command.command_path.split()
         for name in operation.command.positional:
@@ -65,7 +65,7 @@ class CommandWay:
         return [name, str(plain(value))]
 
     def item(self, value: Any) -> str:
-        """One of a repeated flag; a file is given by its path."""
+        """Return the value of a repeated flag. Write a file and return its path if the value is a file."""
         if not isinstance(value, dict):
             return str(value)
         file = self.folder / value["file_name"]

@@ -1,4 +1,4 @@
-"""Over HTTP."""
+"""The way through REST over HTTP."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ways.base import plain, rebuilt
 
 
 class RestWay:
-    """Over HTTP."""
+    """Calls operations over HTTP."""
 
     shows_as, is_out_at_once, offers_again = "delivered", False, True
 

@@ -1,4 +1,4 @@
-"""Straight to the dispatcher."""
+"""The way through the dispatcher of a server in this process."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from maestro.server.app import Server
 
 
 class ServiceWay:
-    """Straight to the dispatcher."""
+    """Calls operations at the dispatcher."""
 
     shows_as, is_out_at_once, offers_again = "sent", False, True
 

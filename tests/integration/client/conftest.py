@@ -1,4 +1,4 @@
-"""Both clients, run as processes of their own, in a home of their own."""
+"""Run both clients as separate processes with a separate home directory."""
 
 import os
 import shutil
@@ -21,7 +21,7 @@ PATIENCE_SECONDS = 30
 
 @dataclass
 class Client:
-    """One of the two clients, with the environment it is run in."""
+    """One of the two clients, and the environment in which a test runs the client."""
 
     kind: str
     program: Path
@@ -66,7 +66,7 @@ class Client:
 
 @pytest.fixture(scope="session")
 def programs(tmp_path_factory) -> dict[str, Path]:
-    """Both clients side by side, as an installation leaves them."""
+    """Return the paths of both clients in one directory, as an installation places them."""
     directory = tmp_path_factory.mktemp("bin")
     python = directory / "maestro-py"
     python.write_text(Path(script.__file__).read_text().replace("#!python", f"#!{sys.executable}", 1))
@@ -81,10 +81,10 @@ def programs(tmp_path_factory) -> dict[str, Path]:
 
 @pytest.fixture
 def home():
-    """A short path of its own: the tests' usual ones may be longer than a socket's address can be."""
+    """Return a new directory with a short path. The usual temporary paths can be too long for a socket address."""
     directory = Path(tempfile.mkdtemp(prefix="maestro-"))
     yield directory
-    shutil.rmtree(directory, ignore_errors=True)  # a server that has just been told to stop clears up too
+    shutil.rmtree(directory, ignore_errors=True)  # a server that was told to stop removes files at the same time
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The exchange itself, the same for both clients: what is relayed, sent up, confirmed, and how it ends."""
+"""Both clients exchange frames with the server: output, input, confirmations and the end of the exchange."""
 
 import os
 import signal
@@ -18,10 +18,10 @@ def pieces(data: bytes, size: int = 1 << 20):
     return (data[at : at + size] for at in range(0, len(data), size))
 
 
-# What comes down.
+# Output from the server to the client.
 
 
-def test_output_goes_where_it_belongs(client):
+def test_output_frames_go_to_standard_output_and_error_frames_to_standard_error(client):
     def script(connection, request):
         connection.send_frame(b"O", b"one\n")
         connection.send_frame(b"E", b"two\n")
@@ -35,7 +35,7 @@ def test_output_goes_where_it_belongs(client):
 
 
 @pytest.mark.parametrize("size", [1, 4096, 1 << 20])
-def test_much_output_arrives_whole(client, size):
+def test_large_output_arrives_complete(client, size):
     data = FIVE_MB if size > 1 else FIVE_MB[:20_000]
 
     def script(connection, request):
@@ -47,7 +47,7 @@ def test_much_output_arrives_whole(client, size):
         assert client.run("x").stdout == data
 
 
-def test_output_that_a_slow_reader_takes_in_bits(client):
+def test_large_output_arrives_complete_through_a_non_blocking_pipe(client):
     def script(connection, request):
         for piece in pieces(FIVE_MB):
             connection.send_frame(b"O", piece)
@@ -64,16 +64,16 @@ def test_output_that_a_slow_reader_takes_in_bits(client):
 
 
 @pytest.mark.parametrize("code", [0, 1, 7, 8, 130, 255])
-def test_the_exit_code_is_the_servers(client, code):
+def test_the_client_exits_with_the_exit_code_of_the_server(client, code):
     with client.serve(lambda connection, request: connection.send_exit(code)):
         assert client.run("x").returncode == code
 
 
-# What goes up.
+# Input from the client to the server.
 
 
 @pytest.mark.parametrize("data", [b"", b"short", FIVE_MB], ids=["nothing", "short", "5 MB"])
-def test_standard_input(client, data):
+def test_the_server_receives_the_whole_standard_input_of_the_client(client, data):
     got = []
 
     def script(connection, request):
@@ -85,8 +85,8 @@ def test_standard_input(client, data):
     assert got == [data]
 
 
-def test_input_and_output_at_once(client):
-    """A server that answers as it reads: whoever only sends, or only listens, would hang here."""
+def test_the_client_sends_input_and_receives_output_at_the_same_time(client):
+    """The server answers while it reads. A client that only sends or only receives would block."""
 
     def script(connection, request):
         connection.send_frame(b"I")
@@ -100,7 +100,7 @@ def test_input_and_output_at_once(client):
     assert ran.returncode == 0
 
 
-def test_the_server_may_end_before_the_input_does(client):
+def test_the_client_exits_when_the_server_ends_before_the_end_of_the_input(client):
     def script(connection, request):
         connection.send_frame(b"I")
         assert connection.receive_frame() == (b"D", b"first")
@@ -113,7 +113,7 @@ def test_the_server_may_end_before_the_input_does(client):
         assert process.wait(SECONDS) == 3
 
 
-def test_the_server_may_end_without_reading_the_input(client):
+def test_the_client_exits_when_the_server_does_not_read_the_input(client):
     def script(connection, request):
         connection.send_frame(b"I")
         connection.send_exit(2)
@@ -123,7 +123,7 @@ def test_the_server_may_end_without_reading_the_input(client):
         assert client.run("x", stdin=big).returncode == 2
 
 
-def test_closed_standard_input_is_refused(client):
+def test_the_client_refuses_a_request_for_closed_standard_input(client):
     def script(connection, request):
         with pytest.raises(InputRefused, match="standard input"):
             connection.request_input(b"I")
@@ -139,7 +139,7 @@ def test_closed_standard_input_is_refused(client):
     assert ran.returncode == 0
 
 
-def test_files_are_read_from_where_the_client_is(client, tmp_path):
+def test_files_are_read_relative_to_the_directory_of_the_client(client, tmp_path):
     (tmp_path / "big.log").write_bytes(FIVE_MB)
     (tmp_path / "none.log").touch()
     got = []
@@ -180,11 +180,11 @@ def test_a_file_that_cannot_be_read_is_refused_with_the_reason(client, tmp_path,
     assert answers[0].startswith(reason)
 
 
-# What is confirmed.
+# Confirmation of output.
 
 
-def test_output_is_confirmed_after_it_is_out(client):
-    """More than a pipe holds: until somebody reads, not all of it is out."""
+def test_output_is_confirmed_after_the_client_has_written_all_of_it(client):
+    """The output is larger than a pipe's buffer, so the client cannot write all of it before the test reads."""
     confirmed = threading.Event()
 
     def script(connection, request):
@@ -202,7 +202,7 @@ def test_output_is_confirmed_after_it_is_out(client):
 
 
 @pytest.mark.parametrize("redirection", [">/dev/full", ">&-"])
-def test_output_that_was_lost_is_never_confirmed(client, redirection):
+def test_output_that_the_client_cannot_write_is_never_confirmed(client, redirection):
     if not Path("/dev/full").exists():
         pytest.skip("this system has no /dev/full")
     confirmed = []
@@ -223,7 +223,7 @@ def test_output_that_was_lost_is_never_confirmed(client, redirection):
     assert ran.stderr.startswith(b"maestro: cannot write the output: ")
 
 
-def test_lost_diagnostics_do_no_harm(client):
+def test_a_closed_standard_error_prevents_neither_output_nor_success(client):
     def script(connection, request):
         connection.send_frame(b"E", b"a warning\n")
         connection.send_frame(b"O", b"text\n")
@@ -240,12 +240,12 @@ def test_lost_diagnostics_do_no_harm(client):
     assert (ran.stdout, ran.returncode) == (b"text\n", 0)
 
 
-# How it ends.
+# The end of the exchange.
 
 
 @pytest.mark.parametrize("goes_on", [True, False], ids=["busy", "silent"])
-def test_a_closed_pipe_ends_the_work(client, goes_on):
-    """As with `| head -1`, also when the server has nothing more to say for a long time."""
+def test_a_closed_output_pipe_ends_the_client_and_the_connection(client, goes_on):
+    """Act like `| head -1`. The connection also ends when the server sends no further output."""
     ended = threading.Event()
 
     def script(connection, request):
@@ -268,7 +268,7 @@ def test_a_closed_pipe_ends_the_work(client, goes_on):
 
 
 @pytest.mark.parametrize("asks", [b"", b"I"], ids=["waiting", "reading"])
-def test_an_interrupt_ends_the_work(client, asks):
+def test_an_interrupt_ends_the_client_and_the_connection(client, asks):
     ended = threading.Event()
 
     def script(connection, request):
@@ -291,7 +291,7 @@ def test_an_interrupt_ends_the_work(client, asks):
     "said", [b"", b"O\0", b"O\0\0\0\x05hel", b"O\0\0\0\x05hello"], ids=["nothing", "head", "part", "frame"]
 )
 @pytest.mark.parametrize("asks", [b"", b"I\0\0\0\0"], ids=["waiting", "reading"])
-def test_a_server_that_dies_is_told_of(client, said, asks):
+def test_the_client_reports_a_server_that_ends_before_the_answer_is_complete(client, said, asks):
     def script(connection, request):
         connection.sock.sendall(asks + said)
 
@@ -303,7 +303,7 @@ def test_a_server_that_dies_is_told_of(client, said, asks):
 
 
 @pytest.mark.parametrize("said", [b"Z\0\0\0\0", b"O\0\x10\0\x01"], ids=["unknown", "too long"])
-def test_what_is_no_frame_ends_it(client, said):
+def test_an_invalid_frame_ends_the_client_with_an_error(client, said):
     def script(connection, request):
         connection.sock.sendall(said)
         assert connection.receive_frame() is None
@@ -315,8 +315,8 @@ def test_what_is_no_frame_ends_it(client, said):
     assert len(server.requests) == 1
 
 
-def test_a_quick_command_is_done_whoever_reads_it(client):
-    """As with `| true`: what was asked for happens, though nobody wants to hear of it."""
+def test_a_command_is_completed_without_a_reader_of_its_output(client):
+    """Act like `| true`: the server completes the command although no process reads the output."""
     done = threading.Event()
 
     def script(connection, request):

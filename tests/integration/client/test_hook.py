@@ -1,4 +1,4 @@
-"""`maestro hook` of both clients: an agent is answered, or goes on without, and never hears of it."""
+"""`maestro hook` of both clients prints the server's answer, or prints nothing and exits with code 0."""
 
 import time
 from pathlib import Path
@@ -19,7 +19,7 @@ def outcome(ran) -> tuple[int, bytes, bytes]:
     return ran.returncode, ran.stdout, ran.stderr
 
 
-def test_no_server_is_none_of_the_agents_business(client, home):
+def test_a_hook_without_a_server_prints_nothing_and_writes_a_log_line(client, home):
     assert outcome(client.run(*HOOK, input=b"{}")) == QUIET
     (line,) = log(home)
     at, what, why = line.split("\t")
@@ -29,12 +29,12 @@ def test_no_server_is_none_of_the_agents_business(client, home):
 
 
 @pytest.mark.parametrize("variables", [{"MAESTRO_TOKEN": "t"}, {"MAESTRO_SERVER_URL": "http://127.0.0.1:1"}])
-def test_nor_is_one_that_is_elsewhere(client, home, variables):
+def test_a_hook_with_a_token_or_a_server_url_but_no_server_prints_nothing(client, home, variables):
     assert outcome(client.run(*HOOK, input=b"{}", env=variables)) == QUIET
     assert len(log(home)) == 1
 
 
-def test_the_payload_goes_up_and_the_answer_comes_out(client):
+def test_the_server_gets_the_payload_and_the_hook_prints_the_answer(client):
     def script(connection, request):
         assert request.arguments == [b"hook", b"claude", b"PostToolUse"]
         assert connection.request_input(b"I") == b'{"cwd": "/src"}'
@@ -48,7 +48,7 @@ def test_the_payload_goes_up_and_the_answer_comes_out(client):
 
 
 @pytest.mark.parametrize("code", [b"1", b"2", b"8"])
-def test_no_exit_code_but_0_reaches_the_agent(client, home, code):
+def test_a_failed_hook_exits_with_code_0_and_logs_the_error(client, home, code):
     def script(connection, request):
         connection.send_frame(b"E", b"maestro: something is\nwrong\n")
         connection.send_frame(b"X", code)
@@ -59,7 +59,7 @@ def test_no_exit_code_but_0_reaches_the_agent(client, home, code):
 
 
 @pytest.mark.parametrize("said", [b"", b"?\0\0\0\0", b"O\xff\xff\xff\xff", b"O\0\0\0\x04x"])
-def test_a_server_that_goes_away_or_talks_nonsense(client, home, said):
+def test_a_hook_prints_nothing_when_the_server_ends_or_sends_an_invalid_frame(client, home, said):
     def script(connection, request):
         connection.sock.sendall(said)
 
@@ -68,7 +68,7 @@ def test_a_server_that_goes_away_or_talks_nonsense(client, home, said):
     assert len(log(home)) == 1
 
 
-def test_a_server_that_went_away_while_the_person_was_asked(client, home):
+def test_a_hook_prints_nothing_when_the_server_ends_while_the_person_is_asked(client, home):
     def script(connection, request):
         connection.send_frame(b"W", b"60000")
 
@@ -77,7 +77,7 @@ def test_a_server_that_went_away_while_the_person_was_asked(client, home):
     assert "ended the connection" in log(home)[0]
 
 
-def test_a_server_that_is_slow_is_not_waited_for(client, home):
+def test_a_hook_does_not_wait_for_a_slow_server(client, home):
     def script(connection, request):
         assert connection.receive_frame() is None
 
@@ -86,10 +86,10 @@ def test_a_server_that_is_slow_is_not_waited_for(client, home):
     assert log(home)[0].endswith("did not answer in time")
 
 
-def test_one_that_says_it_waits_for_a_person_is(client, home):
+def test_a_hook_waits_longer_when_the_server_waits_for_the_person(client, home):
     def script(connection, request):
         connection.send_frame(b"W", b"60000")
-        time.sleep(4.5)  # longer than an ordinary hook may take
+        time.sleep(4.5)  # longer than the time limit of an ordinary hook
         connection.send_frame(b"O", b"{}\n")
         connection.send_frame(b"X", b"0")
 
@@ -98,23 +98,23 @@ def test_one_that_says_it_waits_for_a_person_is(client, home):
 
 
 @pytest.mark.parametrize("arguments", [["hook"], ["hook", "claude"], ["hook", "x\ny", "z"]])
-def test_words_that_are_missing_break_nothing(client, home, arguments):
+def test_a_hook_with_missing_or_invalid_arguments_prints_nothing(client, home, arguments):
     assert outcome(client.run(*arguments)) == QUIET
     assert len(log(home)) == 1
 
 
-def test_the_log_does_not_grow_for_ever(client, home):
+def test_a_hook_log_above_the_size_limit_starts_again(client, home):
     (home / "hooks.log").write_bytes(b"x" * (LOG_BYTES_MAX + 1))
     client.run(*HOOK)
     assert len(log(home)) == 1
 
 
-def test_a_log_that_cannot_be_written_breaks_nothing(client, home):
+def test_a_hook_prints_nothing_when_the_log_cannot_be_written(client, home):
     (home / "hooks.log").mkdir()
     assert outcome(client.run(*HOOK)) == QUIET
 
 
-def test_a_server_is_asked_for_help_as_ever(client):
+def test_the_help_of_the_hook_command_comes_from_the_server(client):
     def script(connection, request):
         connection.send_frame(b"O", b"usage\n")
         connection.send_frame(b"X", b"2")

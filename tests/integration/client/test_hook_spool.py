@@ -60,7 +60,7 @@ def test_a_hook_without_an_answer_is_stored(client, place, lingers):
 def test_a_hook_that_was_answered_is_not_stored(client, place):
     def script(connection, request):
         connection.request_input(b"I")
-        connection.send_frame(b"O", b"{}\n")  # and then it goes away: but the agent has its answer
+        connection.send_frame(b"O", b"{}\n")  # the connection then ends, but the program already has the answer
 
     with client.serve(script):
         client.run(*STOP, input=PAYLOAD, env=AGENT)
@@ -116,7 +116,7 @@ def test_an_incomplete_payload_is_not_stored_and_not_waited_for(client, place):
     process = client.start(*STOP, stdin=reads, env=AGENT)
     os.close(reads)
     try:
-        assert process.wait(timeout=3) == 0, "the agent is not held up by its own program"
+        assert process.wait(timeout=3) == 0, "the hook does not wait for an incomplete payload"
     finally:
         os.close(writes)
     assert kept(place) == {}
@@ -130,7 +130,7 @@ def test_a_hook_without_standard_input_is_not_stored(client, home, place, closin
     assert kept(place) == {}
 
 
-def test_without_a_folder_for_late_hooks_nothing_is_created(client, home):
+def test_a_hook_does_not_create_the_folder_for_late_hooks(client, home):
     ran = client.run(*STOP, input=PAYLOAD, env=AGENT)
     assert (ran.returncode, ran.stderr) == (0, b"")
     assert [found.name for found in home.iterdir()] == ["hooks.log"]

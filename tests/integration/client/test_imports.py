@@ -1,4 +1,4 @@
-"""What the Python client loads, compared with a bare interpreter, in a whole exchange."""
+"""The Python client loads only the modules that an exchange needs. A bare interpreter is the comparison."""
 
 import sys
 
@@ -22,7 +22,7 @@ main()
 
 @pytest.fixture
 def modules(make_client):
-    """The modules that were loaded in the end, with the client's code or a piece of one's own."""
+    """Return a function that runs code, with or without a server, and returns the loaded modules."""
     client = make_client("python")
 
     def run(code, script=None):
@@ -37,7 +37,7 @@ def modules(make_client):
     return run
 
 
-def test_a_plain_exchange_loads_only_what_a_socket_needs(modules):
+def test_an_exchange_without_input_loads_only_the_modules_for_a_socket(modules):
     def script(connection, request):
         connection.send_frame(b"O", b"out\n")
         assert connection.is_output_confirmed()
@@ -46,7 +46,7 @@ def test_a_plain_exchange_loads_only_what_a_socket_needs(modules):
     assert modules(CLIENT, script) - modules(f"import sys; {LISTING}") == OURS
 
 
-def test_sending_input_up_loads_what_waits_on_two_sides(modules):
+def test_an_exchange_with_input_loads_at_most_select_in_addition(modules):
     def script(connection, request):
         assert connection.request_input(b"I") == b"in"
         connection.send_frame(b"O", b"out\n")

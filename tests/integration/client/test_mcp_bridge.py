@@ -1,4 +1,4 @@
-"""`maestro mcp` with only MAESTRO_SERVER_URL and a token: the same tools over TCP."""
+"""`maestro mcp` offers the same tools over TCP when only MAESTRO_SERVER_URL and a token are set."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from maestro.client import mcp_bridge
 from maestro.testing.live import PYTHON_CLIENT, LiveServer
 from maestro.testing.mcp import LEGACY, MODERN, connected_client, text_of
 
-# The client warns of what 2026-07-28 no longer has.
+# The client warns about features that protocol version 2026-07-28 removed.
 pytestmark = pytest.mark.filterwarnings("ignore:.*removed as of 2026-07-28")
 
 PATIENCE_SECONDS = 60
@@ -79,7 +79,7 @@ async def test_tools_resources_waits_and_notifications_work_over_tcp(
         (content,) = (await worker.read_resource("maestro://primer")).contents
         assert "You are w" in content.text
         while mode == LEGACY and not heard:
-            text_of(await boss.call_tool("send", letter))  # the first may have been before its stream was open
+            text_of(await boss.call_tool("send", letter))  # the stream may have opened after the first mail
             await asyncio.sleep(0.2)
 
 
@@ -135,7 +135,7 @@ class OneAnswerServer(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *arguments: object) -> None:
-        """Print nothing."""
+        """Suppress the log lines of the base class."""
 
 
 @pytest.mark.parametrize("content_type", ["application/json", "text/event-stream"])

@@ -1,4 +1,4 @@
-"""What each client does when nobody answers, or when the server leaves a command to it."""
+"""Both clients behave correctly without a server, and with a server that leaves a command to the client."""
 
 import socket
 
@@ -12,7 +12,7 @@ MISNAMED = "maestro: no server answers at {path}\ncorrect or unset MAESTRO_SOCKE
 
 @pytest.mark.parametrize("name", ["MAESTRO_SOCKET", "MAESTRO_TOKEN", "MAESTRO_SESSION_ID"])
 @pytest.mark.parametrize("arguments", [["task", "list"], ["status"], ["down"], ["--help"], []])
-def test_nothing_is_started_for_whoever_was_told_where_it_is(client, home, name, arguments):
+def test_no_server_is_started_for_a_session_or_for_a_named_socket(client, home, name, arguments):
     ran = client.run(*arguments, env={name: str(home / "none")})
     path = home / ("none" if name == "MAESTRO_SOCKET" else "maestro.sock")
     assert ran.returncode == 8
@@ -21,14 +21,14 @@ def test_nothing_is_started_for_whoever_was_told_where_it_is(client, home, name,
     assert list(home.iterdir()) == []
 
 
-def test_a_socket_that_a_dead_server_left_is_no_server(client, home):
+def test_the_socket_of_a_dead_server_counts_as_no_server(client, home):
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as left:
         left.bind(str(home / "maestro.sock"))
     ran = client.run("task", "list", env={"MAESTRO_TOKEN": "t"})
     assert (ran.returncode, ran.stderr.decode()) == (8, NOT_FOUND.format(path=home / "maestro.sock"))
 
 
-def test_a_server_elsewhere(client):
+def test_an_unreachable_remote_server_gives_exit_code_8_without_a_traceback(client):
     ran = client.run("task", "list", env={"MAESTRO_SERVER_URL": "http://127.0.0.1:1"})
     assert ran.returncode == 8
     assert ran.stderr.startswith(b"maestro: ")
@@ -36,7 +36,7 @@ def test_a_server_elsewhere(client):
 
 
 @pytest.mark.parametrize(("command", "code"), [("status", 8), ("down", 0)])
-def test_asking_after_the_server_does_not_start_one(client, home, command, code):
+def test_status_and_down_do_not_start_a_server(client, home, command, code):
     ran = client.run(command)
     assert (ran.returncode, ran.stdout.decode()) == (code, f"no server runs for {home}\n")
     assert list(home.iterdir()) == []
@@ -50,7 +50,7 @@ def test_the_version_needs_no_server(client, argument, variables):
     assert ran.returncode == 0
 
 
-def test_a_local_command_is_handed_over_with_its_arguments(client):
+def test_a_local_command_is_requested_with_all_its_arguments(client):
     with client.serve(lambda connection, request: connection.send_frame(b"L")) as server:
         ran = client.run("version", "and", "")
     assert ran.stdout.decode() == f"maestro {maestro.__version__} ({client.kind} client)\n"
@@ -59,7 +59,7 @@ def test_a_local_command_is_handed_over_with_its_arguments(client):
     )
 
 
-def test_what_the_server_leaves_to_the_client_is_gone_on_with_without_asking_again(client):
+def test_the_client_handles_a_local_action_without_a_second_request(client):
     left = b'{"do": "fly", "to": "the moon"}'
     with client.serve(lambda connection, request: connection.send_frame(b"L", left)) as server:
         ran = client.run("session", "attach", "parser")
@@ -67,14 +67,14 @@ def test_what_the_server_leaves_to_the_client_is_gone_on_with_without_asking_aga
     assert len(server.requests) == 1
 
 
-def test_an_unknown_local_command_is_said_so(client):
+def test_an_unknown_local_command_is_named_in_the_error(client):
     with client.serve(lambda connection, request: connection.send_frame(b"L")):
         ran = client.run("teleport")
     assert ran.returncode == 1
     assert b"`teleport`" in ran.stderr
 
 
-def test_the_native_client_is_found_through_a_link(make_client, tmp_path):
+def test_the_native_client_finds_its_script_through_a_link(make_client, tmp_path):
     client = make_client("native")
     link = tmp_path / "maestro"
     link.symlink_to(client.program)
@@ -82,8 +82,10 @@ def test_the_native_client_is_found_through_a_link(make_client, tmp_path):
     assert b"(native client)" in client.run("--version").stdout
 
 
-def test_the_native_client_without_its_script(make_client, programs, tmp_path):
-    """A path with a space cannot stand in a script's first line; the interpreter beside it can be called."""
+def test_the_native_client_reports_a_missing_script_and_runs_a_script_below_a_path_with_a_space(
+    make_client, programs, tmp_path
+):
+    """The first line of a script cannot contain a path with a space. The client calls the interpreter instead."""
     client = make_client("native")
     directory = tmp_path / "with a space"
     directory.mkdir()

@@ -1,4 +1,4 @@
-"""What an installation gets: the wheel's tag, its commands, its data; also by way of a source archive."""
+"""Wheels have the correct tag, commands and data, also when they are built from a source archive."""
 
 import shutil
 import subprocess
@@ -18,7 +18,7 @@ SECONDS = 120
 
 @pytest.fixture
 def tree(tmp_path):
-    """A copy of the sources: a build leaves traces."""
+    """Return a copy of the sources, because a build writes files into the source tree."""
     copy = tmp_path / "tree"
     shutil.copytree(ROOT / "src", copy / "src", ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
     for name in ("pyproject.toml", "setup.py"):
@@ -29,7 +29,7 @@ def tree(tmp_path):
 
 
 def built(tree, kind, **env) -> Path:
-    """Calls the build as an installer does; gives what it made."""
+    """Run the build as an installer does. Return the path of the built file."""
     out = tree.parent / "out"
     code = f"import sys, setuptools.build_meta as it; it.build_{kind}(sys.argv[1])"
     command = [sys.executable, "-c", code, str(out)]
@@ -40,7 +40,7 @@ def built(tree, kind, **env) -> Path:
 
 
 def commands(wheel) -> dict[str, bytes]:
-    """The commands in a wheel, as they begin."""
+    """Return the first eight bytes of each command in a wheel."""
     with zipfile.ZipFile(wheel) as archive:
         names = [name for name in archive.namelist() if ".data/scripts/" in name]
         assert all(archive.getinfo(name).external_attr >> 16 & 0o111 for name in names)
@@ -49,7 +49,7 @@ def commands(wheel) -> dict[str, bytes]:
 
 @pytest.mark.skipif(build.find_compiler() is None, reason="no C compiler on this machine")
 @pytest.mark.parametrize("kind", ["wheel", "editable"])
-def test_with_a_compiler(tree, kind):
+def test_a_wheel_built_with_a_compiler_contains_the_native_client(tree, kind):
     wheel = built(tree, kind, PATH=str(Path(shutil.which(build.find_compiler()[0])).parent))
     assert "-py3-none-" in wheel.name
     assert "any" not in wheel.name
@@ -61,15 +61,15 @@ def test_with_a_compiler(tree, kind):
 
 @pytest.mark.parametrize("kind", ["wheel", "editable"])
 @pytest.mark.parametrize("env", [{"PATH": "/nowhere"}, {"PATH": "/usr/bin:/bin", "MAESTRO_NO_NATIVE": "1"}])
-def test_without_one(tree, kind, env):
+def test_a_wheel_built_without_a_compiler_contains_only_python_commands(tree, kind, env):
     wheel = built(tree, kind, **env)
     assert wheel.name.endswith("-py3-none-any.whl")
     assert commands(wheel) == {"maestro": b"#!python", "maestro-py": b"#!python"}
 
 
-def test_a_wheel_from_a_source_archive_holds_everything(tree):
+def test_a_wheel_from_a_source_archive_contains_all_files_of_the_package(tree):
     with tarfile.open(built(tree, "sdist", PATH="/nowhere")) as archive:
-        safely = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # not before Python 3.11.4
+        safely = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # Python before 3.11.4 has no filter
         archive.extractall(tree.parent / "from-archive", **safely)
     (unpacked,) = (tree.parent / "from-archive").iterdir()
     with zipfile.ZipFile(built(unpacked, "wheel", PATH="/nowhere")) as archive:

@@ -1,4 +1,4 @@
-"""`maestro hook --patient`: an agent that waits for a person's answer goes on waiting while there is no server."""
+"""`maestro hook --patient` waits for the person's answer, also while no server runs."""
 
 import os
 import signal
@@ -29,7 +29,7 @@ def answers(connection, request):
     connection.send_frame(b"X", b"0")
 
 
-def test_it_waits_for_a_server(client):
+def test_a_patient_hook_waits_for_a_server(client):
     process = asked(client)
     time.sleep(1)
     assert process.poll() is None
@@ -38,7 +38,7 @@ def test_it_waits_for_a_server(client):
     assert (process.returncode, out, err) == (0, ANSWER, b"")
 
 
-def test_it_asks_again_when_a_server_goes_away_without_an_answer(client):
+def test_a_patient_hook_asks_again_when_a_server_ends_without_an_answer(client):
     heard = []
 
     def goes_away(connection, request):
@@ -54,7 +54,7 @@ def test_it_asks_again_when_a_server_goes_away_without_an_answer(client):
     assert (process.returncode, out) == (0, ANSWER)
 
 
-def test_a_server_that_could_not_answer_is_asked_again(client):
+def test_a_patient_hook_asks_again_after_an_error_of_the_server(client):
     heard = []
 
     def fails(connection, request):
@@ -71,7 +71,7 @@ def test_a_server_that_could_not_answer_is_asked_again(client):
     assert (process.returncode, out, err) == (0, ANSWER, b"")
 
 
-def test_nothing_to_say_is_an_answer(client):
+def test_a_patient_hook_accepts_an_empty_answer(client):
     def says_nothing(connection, request):
         connection.send_frame(b"X", b"0")
 
@@ -81,7 +81,7 @@ def test_nothing_to_say_is_an_answer(client):
     assert (process.returncode, out) == (0, b"")
 
 
-def test_whoever_wants_no_answer_any_more_ends_it(client):
+def test_a_terminated_patient_hook_refuses_and_closes_its_connection(client):
     gone = []
 
     def holds(connection, request):
@@ -96,15 +96,15 @@ def test_whoever_wants_no_answer_any_more_ends_it(client):
         while not gone:
             time.sleep(0.01)
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=30) == REFUSED, "that is no leave to go on"
+        assert process.wait(timeout=30) == REFUSED, "a terminated hook must not allow the tool call"
         ends = time.monotonic() + 10
         while gone[-1] is False and time.monotonic() < ends:
             time.sleep(0.01)
-    assert gone[-1] is True, "the server still holds its question"
+    assert gone[-1] is True, "the connection of the terminated hook stays open"
 
 
-def test_an_answer_that_was_cut_off_is_not_passed_on(client):
-    """Two answers in a row are none that a program can read; one takes that for leave."""
+def test_a_patient_hook_does_not_print_an_incomplete_answer(client):
+    """A program cannot read two answers in a row. One program takes such an output as permission."""
     heard = []
 
     def cut_off(connection, request):
@@ -120,8 +120,8 @@ def test_an_answer_that_was_cut_off_is_not_passed_on(client):
     assert (process.returncode, out) == (0, ANSWER)
 
 
-def test_a_hook_that_is_ended_with_its_program_refuses(client):
-    """As gemini runs it: in a shell of the same process group."""
+def test_a_patient_hook_that_ends_with_its_program_refuses(client):
+    """Run the hook as gemini does: in a shell of the same process group."""
     (group,) = hook_settings.hooks_in_terminal(DIALECT, [str(client.program), "hook"])["BeforeTool"]
     line = group["hooks"][0]["command"]
     for number in (signal.SIGTERM, signal.SIGHUP):

@@ -1,4 +1,4 @@
-"""Where each client looks for the server."""
+"""Both clients find the socket of the server by their environment variables."""
 
 import os
 
@@ -12,13 +12,13 @@ def greet(connection, request):
     connection.send_exit()
 
 
-def test_the_socket_that_is_named(client, home):
+def test_the_client_uses_the_socket_that_maestro_socket_names(client, home):
     client.env |= {"MAESTRO_SOCKET": str(home / "elsewhere"), "MAESTRO_HOME": "/nowhere"}
     with client.serve(greet):
         assert client.run("x").stdout == b"hello\n"
 
 
-def test_a_named_socket_goes_before_a_url(client, home):
+def test_maestro_socket_takes_precedence_over_maestro_server_url(client, home):
     client.env |= {"MAESTRO_SOCKET": str(home / "elsewhere"), "MAESTRO_SERVER_URL": "http://127.0.0.1:1"}
     with client.serve(greet):
         assert client.run("x").stdout == b"hello\n"
@@ -34,7 +34,7 @@ def test_a_named_socket_goes_before_a_url(client, home):
     ],
 )
 @pytest.mark.skipif(os.uname().sysname == "Darwin", reason="macOS has its own place for data")
-def test_the_usual_places(client, home, variables, place):
+def test_the_client_finds_the_socket_in_the_default_data_directory(client, home, variables, place):
     del client.env["MAESTRO_HOME"]
     (home / place).mkdir(parents=True)
     chosen = {name: value.format(home=home) for name, value in variables.items()}

@@ -1,4 +1,4 @@
-"""What each client sends first."""
+"""Both clients send a complete request: arguments, identity, variables, directory and terminals."""
 
 import fcntl
 import os
@@ -18,7 +18,7 @@ def done(connection, request):
 
 @pytest.fixture
 def ask(client):
-    """Runs the client and gives the request that the server got."""
+    """Return a function that runs the client and returns the request that the server received."""
 
     def run(*arguments, **options):
         with client.serve(done) as server:
@@ -41,11 +41,11 @@ def ask(client):
         ["x" * 100_000],
     ],
 )
-def test_arguments_arrive_as_they_are(ask, arguments):
+def test_arguments_reach_the_server_unchanged(ask, arguments):
     assert ask(*arguments).arguments == [os.fsencode(word) for word in arguments]
 
 
-def test_it_says_who_asks(ask, client):
+def test_the_request_names_the_protocol_the_client_and_its_version(ask, client):
     request = ask("x")
     assert request.protocol == b"maestro/2"
     assert request.client == client.kind.encode()
@@ -54,7 +54,7 @@ def test_it_says_who_asks(ask, client):
     assert request.columns == b"0"
 
 
-def test_it_sends_its_own_variables_and_no_others(ask, home):
+def test_the_client_sends_only_the_variables_that_the_server_needs(ask, home):
     chosen = {
         "MAESTRO_TOKEN": "secret=with=signs",
         "MAESTRO_EMPTY": "",
@@ -70,11 +70,11 @@ def test_it_sends_its_own_variables_and_no_others(ask, home):
     assert request.variables == {name.encode(): value.encode() for name, value in expected.items()}
 
 
-def test_it_sends_its_directory(ask, tmp_path):
+def test_the_client_sends_its_directory(ask, tmp_path):
     assert ask("x", cwd=tmp_path).directory == os.fsencode(tmp_path)
 
 
-def test_a_directory_that_is_gone_is_a_dash(ask, tmp_path, client):
+def test_the_client_sends_a_dash_for_a_deleted_directory(ask, tmp_path, client):
     gone = tmp_path / "gone"
     gone.mkdir()
     client.program = ["sh", "-c", 'rmdir "$0" && exec "$@"', str(gone), client.program]
@@ -85,7 +85,7 @@ def test_a_directory_that_is_gone_is_a_dash(ask, tmp_path, client):
     assert server.requests[0].arguments == [b"x"]
 
 
-def test_the_terminal_and_its_width(ask):
+def test_the_client_sends_its_terminals_and_the_terminal_width(ask):
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 97, 0, 0))
     try:
@@ -98,7 +98,7 @@ def test_the_terminal_and_its_width(ask):
         os.close(theirs)
 
 
-def test_too_much_is_refused_before_it_is_sent(client):
+def test_a_request_above_1_mib_is_refused_before_it_is_sent(client):
     with client.serve(done) as server:
         ran = client.run(*["x" * 120_000] * 10)
     assert ran.returncode == 2

@@ -1,4 +1,4 @@
-"""Starting the server, with a stand-in for it that behaves as told."""
+"""Both clients start the server. A replacement for the server program behaves as a test demands."""
 
 import json
 import stat
@@ -12,7 +12,7 @@ from maestro.testing.supervised import wait_until
 SECONDS = 30
 REAL = Path(maestro.__file__).parent
 
-# A package `maestro` that is the real one but for its server.
+# A package `maestro` with the modules of the real package, except for the server.
 PACKAGE = f"""
 __path__ = [{{here!r}}, {str(REAL)!r}]
 exec(open({str(REAL / "__init__.py")!r}).read())
@@ -75,7 +75,7 @@ with FrameServer(home / "maestro.sock", script):
 
 @pytest.fixture
 def client(client, home):
-    """A client whose server is the stand-in, in a data directory that does not exist yet."""
+    """Return a client that starts the replacement server, in a data directory that does not exist yet."""
     package = home / "package" / "maestro"
     (package / "server").mkdir(parents=True)
     (package / "__init__.py").write_text(PACKAGE.format(here=str(package)))
@@ -95,27 +95,27 @@ def starts(client) -> list[dict]:
 
 
 @pytest.mark.parametrize("arguments", [["task", "list"], ["--help"], []])
-def test_a_persons_first_command_starts_the_server(client, arguments):
+def test_the_first_command_of_a_person_starts_the_server(client, arguments):
     first, second = client.run(*arguments), client.run(*arguments)
     for ran in (first, second):
         assert (ran.stdout, ran.stderr, ran.returncode) == (b"served\n", b"", 0)
     assert len(starts(client)) == 1
 
 
-def test_the_server_is_on_its_own(client):
+def test_the_server_is_independent_of_the_command_that_started_it(client):
     client.run("x", env={"MAESTRO_CLIENT": "odd", "MAESTRO_MODE": "execute", "MAESTRO_LOG": "debug"})
     (facts,) = starts(client)
     directory = client.socket.parent
     assert facts["argv"] == ["--home", str(directory)]
     assert facts["cwd"] == "/"
-    assert facts["sid"] == facts["parent"]  # its supervisor has left the command's terminal
+    assert facts["sid"] == facts["parent"]  # the supervisor has left the terminal of the command
     assert not {"MAESTRO_CLIENT", "MAESTRO_MODE", "MAESTRO_TOKEN"} & facts["env"].keys()
     assert facts["env"]["MAESTRO_LOG"] == "debug"
     assert stat.S_IMODE(directory.stat().st_mode) == 0o700
     assert (directory / "server.log").read_text() == "in the log\n"
 
 
-def test_two_first_commands_start_one_server(client):
+def test_two_simultaneous_first_commands_start_one_server(client):
     both = [client.start("x") for _ in range(2)]
     for process in both:
         assert process.communicate(timeout=SECONDS) == (b"served\n", b"")
@@ -127,7 +127,7 @@ def test_two_first_commands_start_one_server(client):
     ("how", "reason"),
     [("fails", "the server did not start: the disk is full\n"), ("dies", "no such thing as luck\n")],
 )
-def test_a_server_that_does_not_start_says_why(client, how, reason):
+def test_the_client_reports_why_the_server_did_not_start(client, how, reason):
     for arguments in (["x"], ["up"]):
         ran = client.run(*arguments, env={"STAND_IN": how})
         assert ran.returncode == 8
@@ -135,7 +135,7 @@ def test_a_server_that_does_not_start_says_why(client, how, reason):
         assert ran.stderr.decode().endswith(reason)
 
 
-def test_up(client):
+def test_up_starts_the_server_and_shows_the_recovery(client):
     first = client.run("up", "--port", "4711")
     (facts,) = starts(client)
     directory = client.socket.parent
@@ -145,7 +145,7 @@ def test_up(client):
     assert client.run("x").stdout == b"served\n"
 
 
-def test_up_when_it_runs(client):
+def test_up_with_a_running_server_starts_no_second_server(client):
     client.run("x")
     for arguments in (["up"], ["up", "--foreground"]):
         again = client.run(*arguments)
@@ -155,7 +155,7 @@ def test_up_when_it_runs(client):
     assert len(starts(client)) == 1
 
 
-def test_up_as_json(client):
+def test_up_answers_in_json(client):
     told = json.loads(client.run("up", "--json").stdout)
     (facts,) = starts(client)
     home = str(client.socket.parent)
@@ -164,28 +164,28 @@ def test_up_as_json(client):
     assert again == {"home": home, "started": False, "pid": None, "recovery": {"sessions": []}}
 
 
-def test_up_of_a_server_that_does_not_say_what_it_found(client):
+def test_up_shows_no_recovery_when_the_server_refuses_to_list_it(client):
     client.env["STAND_IN"] = "discreet"
     assert client.run("up").stdout.count(b"\n") == 1
     assert json.loads(client.run("up", "--json").stdout)["recovery"] is None
 
 
-def test_up_in_the_foreground(client):
+def test_up_in_the_foreground_runs_the_server_until_down(client):
     process = client.start("up", "--foreground", "--port", "4711")
     assert process.stdout.readline() == b"in the log\n"
-    wait_until(lambda: client.run("x").stdout == b"served\n", what="the server")
+    wait_until(lambda: client.run("x").stdout == b"served\n", what="the start of the server")
     assert client.run("down").stdout == b"served\n"
     assert process.wait(SECONDS) == 0
 
 
 @pytest.mark.parametrize("arguments", [["up", "--prot", "1"], ["up", "--port", "x"], ["restore"]])
-def test_wrong_use_is_explained(client, arguments):
+def test_wrong_arguments_are_refused_with_the_usage(client, arguments):
     ran = client.run(*arguments)
     assert ran.returncode == 2
     assert b"usage: maestro " in ran.stderr
 
 
-def test_restore_is_the_server_programs_work(client, tmp_path):
+def test_restore_runs_the_server_program_without_modules_of_the_directory(client, tmp_path):
     (tmp_path / "json.py").write_text("raise SystemExit('a module of the directory was loaded')")
     ran = client.run("restore", "backup.tar", "--force", cwd=tmp_path)
     facts = json.loads(ran.stdout.splitlines()[1])
@@ -194,6 +194,6 @@ def test_restore_is_the_server_programs_work(client, tmp_path):
     assert ran.returncode == 5
 
 
-def test_a_session_restores_nothing(client, tmp_path):
+def test_a_session_may_not_restore_a_backup(client, tmp_path):
     ran = client.run("restore", "backup.tar", cwd=tmp_path, env={"MAESTRO_TOKEN": "t"})
     assert ran.returncode == 4 and ran.stdout == b""

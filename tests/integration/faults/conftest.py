@@ -1,4 +1,4 @@
-"""Reaching a server over HTTP or by command, as the person or as a session, and folding its log."""
+"""Call a server over HTTP or by command, as the person or as a session, and compare its log with its tables."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _LETS_GO = ("released", "claim_expired", "completed", "failed", "cancelled", "re
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark all fault tests as slow: `make test` is for a newcomer, `make test-slow` plays every fault."""
+    """Mark all fault tests as slow: `make test` leaves them out, `make test-slow` runs them."""
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
             item.add_marker(pytest.mark.slow)
 
 
 class Refused(Exception):
-    """An answer that is an error."""
+    """The answer of the server is an error."""
 
     def __init__(self, status: int, body: dict[str, Any]) -> None:
         self.status = status
@@ -40,7 +40,7 @@ class Refused(Exception):
 
 
 class Api:
-    """One connection to a server. It is opened when it is needed and again after it broke."""
+    """One HTTP connection to a server. The connection is opened on demand, and again after a failure."""
 
     def __init__(self, server: LiveServer, token: str | None = None) -> None:
         self.server = server
@@ -57,7 +57,7 @@ class Api:
         headers: dict[str, str] | None = None,
         sent: Callable[[], None] = lambda: None,
     ) -> tuple[http.client.HTTPResponse, bytes]:
-        """One exchange, whatever comes of it. `sent` is told when the request is on its way."""
+        """Send one request and return the answer, also an error. Call `sent` when the request is on its way."""
         token = self.token or self.server.token
         given = {"Authorization": f"Bearer {token}", "Content-Type": "application/json", **(headers or {})}
         given = {name: value for name, value in given.items() if value}
@@ -75,7 +75,7 @@ class Api:
         return answer, text
 
     def call(self, verb: str, path: str, /, *, key: str = "", **fields: Any) -> Any:
-        """The answer to one operation, or `Refused`."""
+        """Return the answer to one operation, or raise `Refused`."""
         body = None
         if verb == "GET":
             path = f"{path}?{urlencode(fields, doseq=True)}"
@@ -88,7 +88,7 @@ class Api:
         return told
 
     def events(self) -> list[dict[str, Any]]:
-        """The whole log."""
+        """Return all events of the log."""
         found: list[dict[str, Any]] = []
         while True:
             since = found[-1]["seq"] if found else 0
@@ -98,7 +98,7 @@ class Api:
                 return found
 
     def tasks(self, project: str) -> list[dict[str, Any]]:
-        """Every task of a project."""
+        """Return all tasks of a project."""
         found: list[dict[str, Any]] = []
         cursor: str | None = ""
         while cursor is not None:
@@ -117,7 +117,7 @@ class Api:
             self._connection = None
 
     def _connected(self) -> http.client.HTTPConnection:
-        url = self.server.url  # another one after the server was started again
+        url = self.server.url  # the address changes when the server is started again
         if self._connection is None or url != self._url:
             self.close()
             self._url = url
@@ -132,7 +132,7 @@ Connect = Callable[..., Api]
 
 @pytest.fixture
 def connect() -> Iterator[Connect]:
-    """Makes connections and closes them in the end."""
+    """Make connections, and close them after the test."""
     made: list[Api] = []
 
     def make(server: LiveServer, token: str | None = None) -> Api:
@@ -146,7 +146,7 @@ def connect() -> Iterator[Connect]:
 
 @pytest.fixture
 def init(tmp_path: Path) -> Callable[[Api, str], str]:
-    """Registers a plain directory as a project and gives its id."""
+    """Return a function that registers a plain directory as a project and returns the project's id."""
 
     def register(api: Api, name: str = "vc") -> str:
         folder = tmp_path / name
@@ -159,7 +159,7 @@ def init(tmp_path: Path) -> Callable[[Api, str], str]:
 
 @dataclass(frozen=True)
 class Seat:
-    """A session, or the person, as someone who runs commands."""
+    """A session, or the person, that runs commands."""
 
     server: LiveServer
     folder: Path
@@ -172,20 +172,20 @@ class Seat:
         return {"MAESTRO_TOKEN": self.token}
 
     def run(self, *words: str, code: int = 0) -> Any:
-        """The answer of one command, which must end so."""
+        """Return the answer of one command. The command must end with the exit code."""
         done = self.server.run_command(*words, "--json", cwd=self.folder, env=self.env)
         assert done.returncode == code, f"{' '.join(words)}: {done}"
         return json.loads(done.stdout or "null")
 
     def begin(self, *words: str, **options: Any) -> subprocess.Popen[bytes]:
-        """Start a command; options as for `LiveServer.begin`."""
+        """Start a command. The options are the options of `LiveServer.start_command`."""
         return self.server.start_command(
             *words, cwd=self.folder, **{**options, "env": self.env | options.get("env", {})}
         )
 
 
 class Office:
-    """A project on a server, with the person and whoever joins."""
+    """A project on a server, with the person and the sessions that join."""
 
     def __init__(self, server: LiveServer, folder: Path) -> None:
         folder.mkdir()
@@ -199,13 +199,13 @@ class Office:
         return Seat(self.server, self.folder, made["id"], name, made["token"])
 
     def send(self, to: str, subject: str, *words: str, by: Seat | None = None) -> str:
-        """Mail whose text is its subject; its id."""
+        """Send a message whose text is the subject; return the message's id."""
         words = ("--subject", subject, *(words or ("--message", subject)))
         sent: dict[str, str] = (by or self.person).run("mail", "send", to, *words)
         return sent["id"]
 
     def receipts(self, message: str) -> dict[str, str]:
-        """How far a message is with each recipient."""
+        """Return the delivery status of a message for each recipient."""
         told = self.person.run("mail", "status", message)
         return {one["mailbox"]: one["status"] for one in told["deliveries"]}
 
@@ -222,7 +222,7 @@ def office(live: LiveServer, make_office: Callable[[LiveServer], Office]) -> Off
 
 @pytest.fixture(scope="session")
 def clients(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[str, ...]]:
-    """How each client is called: the Python one, and the native one beside it where there is a compiler."""
+    """Return the command of each client: the Python client, and the native client if there is a compiler."""
     directory = tmp_path_factory.mktemp("bin")
     python = directory / "maestro-py"
     python.write_text(Path(script.__file__).read_text().replace("#!python", f"#!{sys.executable}", 1))
@@ -237,21 +237,23 @@ def clients(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[str, ..
 
 @pytest.fixture(params=["python", "native"])
 def client(request: pytest.FixtureRequest, clients: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
-    """One client after the other."""
+    """Return the command of one client."""
     if request.param not in clients:
         pytest.skip("no C compiler on this machine")
     return clients[request.param]
 
 
 class Log:
-    """The tasks as the log alone tells them."""
+    """The state of all tasks, computed from the log alone."""
 
     def __init__(self, events: list[dict[str, Any]]) -> None:
         self.status: dict[str, str] = {}
         self.holder: dict[str, str | None] = {}
         self.edges: set[tuple[str, str]] = set()
         for place, event in enumerate(events, 1):
-            assert event["seq"] == place, f"the log has a gap: {event['seq']} stands at place {place}"
+            assert event["seq"] == place, (
+                f"the log has a gap: the event at position {place} has the number {event['seq']}"
+            )
             self._take(event["kind"], event["subject"], event["data"])
 
     def _take(self, kind: str, subject: str, data: dict[str, Any]) -> None:
@@ -267,10 +269,10 @@ class Log:
         elif kind == "task.dependency_removed":
             self.edges.remove((subject, data["on"]))
         elif kind.startswith("task.") and "from" in data:
-            assert self.status[subject] == data["from"], f"{kind} does not follow from what was before"
+            assert self.status[subject] == data["from"], f"{kind} does not follow from the earlier status"
             self.status[subject] = data["status"]
             if kind == "task.started":
-                assert self.holder[subject] is None, "it was claimed while another held it"
+                assert self.holder[subject] is None, "the task was claimed while another session held it"
                 self.holder[subject] = data["holder"]
             elif kind.removeprefix("task.") in _LETS_GO:
                 self.holder[subject] = None
@@ -278,7 +280,7 @@ class Log:
 
 @pytest.fixture
 def assert_log_agrees() -> Callable[[Api, str], None]:
-    """Fold the log, and hold it against what the tables say of each task."""
+    """Return a check that the log and the tables agree about each task."""
 
     def check(api: Api, project: str) -> None:
         log = Log(api.events())
@@ -288,7 +290,7 @@ def assert_log_agrees() -> Callable[[Api, str], None]:
         assert {(task["id"], on["id"]) for task in shown for on in task["dependencies"]} == log.edges
         for task in shown:
             waits_on = [on for on in task["dependencies"] if on["status"] != "completed"]
-            assert task["open_blockers"] == len(waits_on), f"{task['ref']} miscounts what it waits on"
+            assert task["open_blockers"] == len(waits_on), f"{task['ref']} has a wrong number of open dependencies"
             assert task["ready"] == (task["status"] == "todo" and not waits_on)
 
     return check

@@ -1,4 +1,4 @@
-"""A backup is verified before it counts: damage in the database or in a file beside it is named, and the backup fails."""
+"""A backup is verified: it names damage in the database or in a file beside the database, and fails."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PAGE = 4096
 
 @pytest.fixture
 def filled(live: LiveServer, connect: Any, init: Any) -> tuple[LiveServer, Path]:
-    """A server with one document in a file beside the database, and that file."""
+    """Return a server with one document in a file beside the database, and the path of the file."""
     return live, add_document(connect(live), init)
 
 
@@ -68,7 +68,7 @@ def test_a_backup_lists_files_that_are_missing_or_damaged(
     assert named == [file.name]
 
 
-def test_a_backup_says_how_long_its_verification_took(filled: tuple[LiveServer, Path], tmp_path: Path) -> None:
+def test_a_backup_reports_the_duration_of_its_verification(filled: tuple[LiveServer, Path], tmp_path: Path) -> None:
     live, _ = filled
     told = json.loads(backup(live, tmp_path / "all.tar").stdout)
     assert told["verification_ms"] > 0 and told["missing"] == told["damaged"] == [] and told["blobs"] == 1
@@ -80,7 +80,7 @@ def test_a_backup_of_a_damaged_database_fails(filled: tuple[LiveServer, Path], t
     live, _ = filled
     live.stop()
     with contextlib.closing(sqlite3.connect(live.home / DATABASE)) as database:
-        # Nothing that the server does by itself reads this index.
+        # No background job of the server reads this index.
         (root,) = database.execute(
             "SELECT rootpage FROM sqlite_master WHERE name = 'gate_results_by_blob'"
         ).fetchone()
@@ -97,7 +97,7 @@ def test_a_backup_of_a_damaged_database_fails(filled: tuple[LiveServer, Path], t
 
 
 def rewrite(archive: Path, change: Callable[[str, bytes], bytes | None]) -> None:
-    """Write an archive anew with each member changed, or left out."""
+    """Write an archive again, with each member changed or left out."""
     with tarfile.open(archive) as packed:
         members = [(one, packed.extractfile(one).read()) for one in packed]  # type: ignore[union-attr]
     with tarfile.open(archive, "w") as packed:
@@ -127,13 +127,13 @@ def test_a_restore_lists_files_that_are_missing_or_damaged(
     refused = live.run_command("restore", str(archive))
     assert refused.returncode == 1
     assert file.name.encode() in refused.stderr and b"--allow-missing" in refused.stderr
-    assert (live.home / DATABASE).stat().st_ino == before, "a refused restore touched the data"
+    assert (live.home / DATABASE).stat().st_ino == before, "a refused restore changed the data"
     allowed = live.run_command("restore", str(archive), "--allow-missing")
     assert allowed.returncode == 0, allowed.stderr
     assert file.name.encode() in allowed.stdout
 
 
-# A data directory that takes no writes.
+# Backups of a data directory that accepts no writes.
 
 
 def mount(*words: str) -> None:
@@ -198,8 +198,8 @@ def test_a_backup_to_another_disk_works_when_the_data_directory_is_read_only(
     assert restored_titles(tmp_path / "all.tar", tmp_path / "other", connect) == ["t"]
 
 
-def test_a_backup_checks_constraints_of_rows_too(filled: tuple[LiveServer, Path], tmp_path: Path) -> None:
-    """SQLite leaves these out of its check of a database that it opens read-only."""
+def test_a_backup_also_checks_the_constraints_of_rows(filled: tuple[LiveServer, Path], tmp_path: Path) -> None:
+    """SQLite omits constraints from its check of a database that is open read-only."""
     live, _ = filled
     live.stop()
     with contextlib.closing(sqlite3.connect(live.home / DATABASE)) as database:

@@ -1,4 +1,4 @@
-"""Whatever is wrong with a request is said clearly, under its own code, and changes nothing."""
+"""Each invalid request is refused with a clear error and its own error code, and changes nothing."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from maestro.testing.live import LiveServer
 
 SHAPE = {"code", "message", "hint", "retryable", "data"}
 SECONDS_MAX = 30.0
-WRITTEN_OVER_TIME = {"maestro.mark", "health.json"}  # by the server itself, whatever is asked
+WRITTEN_OVER_TIME = {"maestro.mark", "health.json"}  # the server writes these files without a request
 
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
-    """One server for all of this file: nothing here should change it."""
+    """Return one server for all tests of this file, because a refused request changes nothing."""
     with LiveServer(tmp_path_factory.mktemp("bad") / "live") as server:
         yield server
 
 
 @dataclass
 class World:
-    """What there is, so that requests can be wrong about it."""
+    """A server with projects, tasks and sessions to which the invalid requests refer."""
 
     server: LiveServer
     api: Any
     project: str
     task: str
-    held: str  # by the worker
+    held: str  # a task that the worker holds
     other: str  # a task of another project
     worker: Any
     coordinator: Any
@@ -47,7 +47,7 @@ class World:
     ended: Any
 
     def state(self) -> list[str]:
-        """Everything that is stored, in the database and beside it."""
+        """Return all rows of the database and the names of all files beside it."""
         place = f"file:{self.server.home / DATABASE}?mode=ro"
         with contextlib.closing(sqlite3.connect(place, uri=True)) as database:
             rows = list(database.iterdump())
@@ -59,7 +59,7 @@ _made: dict[LiveServer, dict[str, Any]] = {}
 
 
 def make(server: LiveServer, api: Any, folder: Path) -> dict[str, Any]:
-    """The same world for every test, made once."""
+    """Create the projects, sessions and tasks that all tests of this file share."""
     for name in ("vc", "other"):
         (folder / name).mkdir(exist_ok=True)
         api.call("POST", "/api/projects", path=str(folder / name), name=name)
@@ -95,11 +95,11 @@ def world(shared: LiveServer, connect: Any) -> Iterator[World]:
     world = World(shared, api, **known, **{name: connect(shared, token) for name, token in tokens.items()})
     before = world.state()
     yield world
-    assert world.state() == before, "a refused request changed something"
+    assert world.state() == before, "a refused request changed stored content"
 
 
 def refused(answer: Any, body: bytes) -> tuple[int, str]:
-    """The status and code of an error, which has the one shape."""
+    """Check the form of an error, and return its status and code."""
     assert answer.getheader("content-type") == "application/json", (answer.status, body[:200])
     told = json.loads(body)
     assert set(told) == SHAPE, told
@@ -116,7 +116,7 @@ def get(api: Any, path: str, **headers: str) -> tuple[int, str]:
     return refused(*api.send("GET", path, headers=headers))
 
 
-# Who is calling.
+# Invalid callers.
 
 BAD_TOKENS = {
     "none": None,
@@ -133,14 +133,14 @@ BAD_TOKENS = {
     ("verb", "path"),
     [("GET", "/api/tasks?project=vc"), ("POST", "/api/tasks"), ("POST", "/api/stop"), ("GET", "/api/events")],
 )
-def test_who_has_no_good_token_is_nobody(world: World, name: str, verb: str, path: str) -> None:
+def test_a_caller_without_a_valid_token_is_not_authenticated(world: World, name: str, verb: str, path: str) -> None:
     body = b'{"project":"vc","title":"t"}' if path == "/api/tasks" else b"{}"
     headers = {"Authorization": BAD_TOKENS[name] or ""}
     answer = world.api.send(verb, path, body if verb == "POST" else None, headers=headers)
     assert refused(*answer) == (401, "not_authenticated")
 
 
-def test_the_token_of_an_ended_session_is_void(world: World) -> None:
+def test_the_token_of_an_ended_session_is_refused(world: World) -> None:
     assert get(world.ended, "/api/tasks") == (401, "not_authenticated")
     assert post(world.ended, "/api/sessions/heartbeat", {}) == (401, "not_authenticated")
     assert post(world.ended, "/api/tasks", {"title": "t"}) == (401, "not_authenticated")
@@ -170,7 +170,7 @@ def test_the_token_of_an_ended_session_is_void(world: World) -> None:
         ("coordinator", "POST", "/api/sessions", {"project": "other"}),
     ],
 )
-def test_a_session_stays_within_its_role_and_project(
+def test_a_session_may_not_act_outside_its_role_and_project(
     world: World, who: str, verb: str, path: str, fields: Any
 ) -> None:
     names = {"task": world.task, "held": world.held, "other": world.other}
@@ -179,20 +179,20 @@ def test_a_session_stays_within_its_role_and_project(
     assert refused(*answer) == (403, "not_permitted")
 
 
-def test_a_worker_moves_only_what_it_holds(world: World) -> None:
+def test_a_worker_moves_only_tasks_that_it_holds(world: World) -> None:
     for move in ("complete", "release", "fail", "unblock"):
         assert post(world.worker, f"/api/tasks/{world.task}/{move}", {}) == (409, "not_held")
     assert post(world.worker, f"/api/tasks/{world.held}/complete", {"fence": 0}) == (409, "claim_lost")
     assert post(world.stranger, f"/api/tasks/{world.other}/release", {}) == (409, "not_held")
 
 
-# Where the request comes from.
+# Invalid hosts and origins.
 
 
 @pytest.mark.parametrize(
     "host", ["evil.example", "127.0.0.1.evil.example:80", "evil.example:127.0.0.1", "[::2]:80", "0.0.0.0"]
 )
-def test_a_name_that_is_not_ours_is_refused(world: World, host: str) -> None:
+def test_a_request_with_a_foreign_host_name_is_refused(world: World, host: str) -> None:
     assert get(world.api, "/api/tasks?project=vc", Host=host) == (403, "not_permitted")
     assert get(world.api, "/api/status", Host=host) == (403, "not_permitted")
     assert get(world.api, "/api/openapi.json", Host=host) == (403, "not_permitted")
@@ -201,11 +201,11 @@ def test_a_name_that_is_not_ours_is_refused(world: World, host: str) -> None:
 @pytest.mark.parametrize(
     "origin", ["http://evil.example", "null", "http://127.0.0.1", "http://127.0.0.1.evil.example"]
 )
-def test_another_web_page_is_refused(world: World, origin: str) -> None:
+def test_a_request_from_another_web_page_is_refused(world: World, origin: str) -> None:
     assert post(world.api, "/api/tasks", {"project": "vc", "title": "t"}, Origin=origin) == (403, "not_permitted")
 
 
-def test_our_own_page_and_every_name_of_ours_is_let_in(world: World) -> None:
+def test_requests_with_an_origin_or_a_host_name_of_the_server_are_accepted(world: World) -> None:
     place = urlsplit(world.server.url).netloc
     for headers in (
         {"Origin": f"http://{place}"},
@@ -216,7 +216,7 @@ def test_our_own_page_and_every_name_of_ours_is_let_in(world: World) -> None:
         assert answer.status == 200, headers
 
 
-# What it says.
+# Invalid bodies and fields.
 
 BAD_BODIES = {
     "half": b'{"title": "t"',
@@ -247,8 +247,8 @@ def test_a_body_that_cannot_be_read_is_refused(world: World, name: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"])
-def test_a_body_that_does_not_say_it_is_JSON_is_refused(world: World, kind: str) -> None:
-    """A web page can send these without asking first."""
+def test_a_body_with_a_content_type_other_than_json_is_refused(world: World, kind: str) -> None:
+    """A web page can send these content types without a preflight request."""
     fields = {"project": "vc", "title": "t"}
     assert post(world.api, "/api/tasks", fields, **{"Content-Type": kind}) == (400, "invalid")
 
@@ -317,7 +317,7 @@ WRONG_FIELDS: dict[str, tuple[str, str, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("name", WRONG_FIELDS)
-def test_a_field_that_is_wrong_is_refused(world: World, name: str) -> None:
+def test_a_request_with_an_invalid_field_is_refused(world: World, name: str) -> None:
     verb, path, fields = WRONG_FIELDS[name]
     if path in ("/api/tasks", "/api/sessions"):
         fields = {"project": "vc", **fields}
@@ -353,14 +353,16 @@ NULS: list[tuple[str, str, dict[str, Any]]] = [
 @pytest.mark.parametrize(
     ("verb", "path", "fields"), NULS, ids=[f"{path} {[*fields][-1]}" for _, path, fields in NULS]
 )
-def test_a_NUL_gets_in_nowhere(world: World, verb: str, path: str, fields: dict[str, Any]) -> None:
+def test_a_nul_character_is_refused_in_every_field(
+    world: World, verb: str, path: str, fields: dict[str, Any]
+) -> None:
     place = path.format(task=world.task, held=world.held)
     answer = world.api.send(verb, place, json.dumps(fields).encode())
     assert refused(*answer) == (400, "invalid")
 
 
 @pytest.mark.parametrize("path", ["/api/locate?path=.", "/api/locate?path=src", "/api/locate?path=~"])
-def test_a_path_that_depends_on_where_the_server_stands_is_refused(world: World, path: str) -> None:
+def test_a_relative_path_is_refused(world: World, path: str) -> None:
     assert get(world.api, path) == (400, "invalid")
     given = path.partition("=")[2]
     assert post(world.api, "/api/projects", {"path": given}) == (400, "invalid")
@@ -368,7 +370,7 @@ def test_a_path_that_depends_on_where_the_server_stands_is_refused(world: World,
 
 
 @pytest.mark.parametrize("path", ["/nowhere/at/all", "/" + "x" * 300, "/" + "x/" * 2000])
-def test_a_path_that_is_not_there_is_said(world: World, path: str) -> None:
+def test_a_path_that_does_not_exist_is_refused(world: World, path: str) -> None:
     status, _ = get(world.api, f"/api/locate?path={path}")
     assert status in (400, 404)
     status, _ = post(world.api, "/api/projects", {"path": path})
@@ -377,7 +379,7 @@ def test_a_path_that_is_not_there_is_said(world: World, path: str) -> None:
     assert status in (400, 404)
 
 
-# Where it points.
+# References to missing objects, and invalid queries.
 
 
 @pytest.mark.parametrize(
@@ -409,7 +411,7 @@ def test_an_unknown_task_is_not_found(world: World, ref: str) -> None:
 
 
 @pytest.mark.parametrize("ref", ["%FF", "%C0%AF", "x" * 201, "%00", "a%0Ab", "%20"])
-def test_a_reference_that_is_none_is_refused(world: World, ref: str) -> None:
+def test_a_malformed_reference_is_refused(world: World, ref: str) -> None:
     assert get(world.api, f"/api/tasks/{ref}") == (400, "invalid")
 
 
@@ -429,7 +431,7 @@ def test_a_reference_that_is_none_is_refused(world: World, ref: str) -> None:
         ("/api/config", {"name": "colour", "value": "red"}),
     ],
 )
-def test_what_is_named_and_not_there_is_not_found(world: World, path: str, fields: dict[str, Any]) -> None:
+def test_the_name_of_a_missing_object_is_not_found(world: World, path: str, fields: dict[str, Any]) -> None:
     body = json.dumps(fields).replace("{task}", world.task).encode()
     assert post(world.api, path.format(task=world.task), body) == (404, "not_found")
 
@@ -450,7 +452,7 @@ def test_what_is_named_and_not_there_is_not_found(world: World, path: str, field
         "colour=red",
         "cursor=-1",
         "cursor=abc",
-        "cursor=%EF%BC%91",  # a digit, but not an ASCII one
+        "cursor=%EF%BC%91",  # a digit outside ASCII
         "cursor=%00",
         "cursor=%FF",
         "cursor=" + "9" * 300,
@@ -464,7 +466,7 @@ def test_what_is_named_and_not_there_is_not_found(world: World, path: str, field
     ],
     ids=lambda query: query[:30],
 )
-def test_a_query_that_is_wrong_is_refused(world: World, query: str) -> None:
+def test_an_invalid_query_is_refused(world: World, query: str) -> None:
     project = "" if "project" in query else "project=vc&"
     assert get(world.api, f"/api/tasks?{project}{query}") == (400, "invalid")
 
@@ -496,7 +498,9 @@ def test_an_unknown_path_is_not_found(world: World, path: str) -> None:
         ("POST", "/api/tasks/x", {"GET", "PATCH", "DELETE"}),
     ],
 )
-def test_a_wrong_verb_is_told_the_right_ones(world: World, verb: str, path: str, allowed: set[str]) -> None:
+def test_a_wrong_verb_is_refused_with_the_allowed_verbs(
+    world: World, verb: str, path: str, allowed: set[str]
+) -> None:
     if verb == "BREW":
         head = raw(world, f"{verb} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
         assert head.startswith((b"HTTP/1.1 400", b"HTTP/1.1 405"))
@@ -506,11 +510,11 @@ def test_a_wrong_verb_is_told_the_right_ones(world: World, verb: str, path: str,
     assert set(answer.getheader("allow").split(", ")) == allowed
 
 
-# How it is sent.
+# Invalid HTTP, and requests above the limits.
 
 
 def raw(world: World, data: bytes, *, half_close: bool = False) -> bytes:
-    """Everything the server says to these bytes, until it or we hang up."""
+    """Return the answer of the server to raw bytes, until the end of its header or of the connection."""
     place = urlsplit(world.server.url)
     with socket.create_connection((place.hostname, place.port), timeout=SECONDS_MAX) as connection:
         connection.sendall(data)
@@ -529,8 +533,8 @@ def head(world: World, verb: str, path: str, *lines: str) -> bytes:
 
 
 @pytest.mark.parametrize("sent", [b"", b'{"pro', b'{"project":"vc","title":"t"'])
-def test_a_body_that_never_ends_is_never_acted_on(world: World, sent: bytes) -> None:
-    """The client goes before it has said all: what it did say may not be taken for the whole."""
+def test_a_request_with_an_incomplete_body_changes_nothing(world: World, sent: bytes) -> None:
+    """The client ends the connection early. The server must not take the received part for the whole body."""
     before = [world.api.task(task)["status"] for task in (world.task, world.held)]
     for path in ("/api/tasks", f"/api/tasks/{world.task}/start", f"/api/tasks/{world.held}/release"):
         start = head(world, "POST", path, "Content-Type: application/json", "Content-Length: 100")
@@ -554,7 +558,7 @@ def test_a_body_that_never_ends_is_never_acted_on(world: World, sent: bytes) -> 
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"x" * 200,
     ],
 )
-def test_what_is_no_HTTP_is_refused(world: World, garbage: bytes) -> None:
+def test_data_that_is_not_http_is_refused(world: World, garbage: bytes) -> None:
     said = raw(world, garbage, half_close=True)
     assert said == b"" or said.startswith((b"HTTP/1.1 400", b"HTTP/1.1 401")), said[:100]
 
@@ -567,15 +571,15 @@ def test_a_request_without_a_host_is_refused(world: World) -> None:
     assert said.startswith((b"HTTP/1.1 400", b"HTTP/1.1 403"))
 
 
-def test_an_address_that_is_too_long_is_refused_like_all_else(world: World) -> None:
+def test_a_url_that_is_too_long_is_refused_with_the_usual_form_of_an_error(world: World) -> None:
     said = raw(world, head(world, "GET", f"/api/tasks?project=vc&cursor={'x' * 65_536}"))
     start, _, body = said.partition(b"\r\n\r\n")
     assert start.startswith((b"HTTP/1.1 400", b"HTTP/1.1 431"))
     assert set(json.loads(body)) == SHAPE
 
 
-def test_a_head_without_end_is_cut_off(world: World) -> None:
-    """Or any client could fill the server's memory."""
+def test_a_header_without_an_end_is_cut_off(world: World) -> None:
+    """Without a limit a client could fill the server's memory."""
     start = head(world, "GET", "/api/status")[:-2]
     filler = b"X-Filler: " + b"x" * 60_000 + b"\r\n"
     place = urlsplit(world.server.url)
@@ -596,7 +600,7 @@ def test_a_body_that_is_too_large_is_refused(world: World) -> None:
     assert post(world.api, "/api/tasks", body) == (413, "too_large")
 
 
-def test_a_body_that_is_too_large_is_refused_in_pieces_as_well(world: World) -> None:
+def test_a_chunked_body_that_is_too_large_is_refused(world: World) -> None:
     start = head(world, "POST", "/api/tasks", "Content-Type: application/json", "Transfer-Encoding: chunked")
     piece = b"100000\r\n" + b" " * 0x100000 + b"\r\n"
     place = urlsplit(world.server.url)
@@ -615,13 +619,13 @@ def test_a_document_that_is_too_large_is_refused(world: World) -> None:
     assert (status, code) in ((413, "too_large"), (400, "invalid"))
 
 
-def test_a_key_that_is_none_is_refused(world: World) -> None:
+def test_an_invalid_idempotency_key_is_refused(world: World) -> None:
     fields = {"project": "vc", "title": "t"}
     for key in ("x" * (limits.idempotency_key_chars_max + 1), "a\tb", "\x85"):
         assert post(world.api, "/api/tasks", fields, **{"Idempotency-Key": key}) == (400, "invalid")
 
 
-def test_a_place_in_the_log_that_is_none_is_refused(world: World) -> None:
+def test_an_invalid_sequence_number_or_event_query_is_refused(world: World) -> None:
     for place in ("abc", "-1", "1.5", "9" * 19, "\xb2"):
         headers = {"Accept": "text/event-stream", "Last-Event-ID": place}
         assert get(world.api, "/api/events", **headers) == (400, "invalid")
@@ -629,7 +633,7 @@ def test_a_place_in_the_log_that_is_none_is_refused(world: World) -> None:
         assert get(world.api, f"/api/events?{query}") == (400, "invalid")
 
 
-def test_a_key_that_came_with_another_request_is_refused(live: LiveServer, connect: Any, init: Any) -> None:
+def test_the_idempotency_key_of_another_request_is_refused(live: LiveServer, connect: Any, init: Any) -> None:
     api = connect(live)
     project = init(api, "vc")
     first = api.call("POST", "/api/tasks", project=project, title="one", key="k")

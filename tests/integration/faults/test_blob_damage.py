@@ -1,4 +1,4 @@
-"""Content files beside the database: a damaged or missing file is named, and the same content stored again heals it."""
+"""A damaged or missing content file beside the database is named. Storing the same content again repairs the file."""
 
 from __future__ import annotations
 
@@ -57,7 +57,9 @@ async def test_a_damaged_file_is_refused_by_name(server: Server, dana: Caller, t
         assert blob_file(server).name in caught.value.message
 
 
-async def test_damage_after_the_first_load_is_refused_too(server: Server, dana: Caller, task: str) -> None:
+async def test_a_file_that_is_damaged_after_its_first_load_is_refused(
+    server: Server, dana: Caller, task: str
+) -> None:
     document = await add(server, dana, task)
     assert await show(server, dana, document) == CONTENT
     for damage in DAMAGE.values():
@@ -67,7 +69,7 @@ async def test_damage_after_the_first_load_is_refused_too(server: Server, dana: 
         await add(server, dana, task)
 
 
-async def test_a_missing_file_is_a_clear_error(server: Server, dana: Caller, task: str) -> None:
+async def test_a_missing_file_is_named_in_the_error(server: Server, dana: Caller, task: str) -> None:
     document = await add(server, dana, task)
     file = blob_file(server)
     file.unlink()
@@ -78,7 +80,9 @@ async def test_a_missing_file_is_a_clear_error(server: Server, dana: Caller, tas
 
 
 @pytest.mark.parametrize("kind", [*DAMAGE, "missing"])
-async def test_the_same_content_stored_again_heals_a_file(server: Server, dana: Caller, task: str, kind: str) -> None:
+async def test_storing_the_same_content_again_repairs_a_file(
+    server: Server, dana: Caller, task: str, kind: str
+) -> None:
     document = await add(server, dana, task)
     DAMAGE.get(kind, Path.unlink)(blob_file(server))
     again = await add(server, dana, task)

@@ -1,4 +1,4 @@
-"""Files that a repository brings: a bad one is a line of warning, never an internal error, and stops nobody else."""
+"""Invalid files of a repository cause a warning, never an internal error, and do not delay other requests."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FILES = {
     TEMPLATE: "---\nname: mine\nmode: execute\nstrategy: mine\nsummary: One task.\nphases: init, work\n---\nAll.\n\n"
     "## init\nRead {{task.show}}.\n\n## work\n```\n## no heading\n```\nDo it.\n",
     SKILL: "---\nname: sql\ndescription: How queries are written here.\n---\nUse bind parameters.\n",
-    ".git/config": None,  # as git wrote it
+    ".git/config": None,  # the file that git wrote
 }
 HOSTILE = {
     "parts": "a." * 20_000 + "a=1",
@@ -46,7 +46,7 @@ HOSTILE = {
 
 
 class Lag:
-    """How long the event loop kept others waiting: by the clock, and in its own processor time."""
+    """The longest delay of the event loop, in elapsed time and in processor time."""
 
     def __init__(self) -> None:
         self.seconds = self.cpu_seconds = 0.0
@@ -69,7 +69,7 @@ async def watched() -> Any:
 
 
 class Checkout:
-    """A repository with every kind of file that Maestro reads from one."""
+    """A repository with every kind of file that Maestro reads from a checkout."""
 
     def __init__(self, path: Path, server: Server, caller: Caller) -> None:
         self.path, self._server, self._caller = path, server, caller
@@ -92,7 +92,7 @@ class Checkout:
         file.write_bytes(data)
 
     async def use(self) -> list[str]:
-        """Do all that reads the checkout's files; return what was refused."""
+        """Call each operation that reads files of the checkout; return the messages of the refusals."""
         refused: list[str] = []
         here = str(self.path)
         calls: list[Callable[[], Awaitable[Any]]] = [
@@ -126,13 +126,15 @@ def checkout(make_repo: Callable[..., Path], server: Server, dana: Caller) -> Ch
     return Checkout(make_repo("vc"), server, dana)
 
 
-async def test_the_files_as_they_should_be_are_taken(checkout: Checkout) -> None:
+async def test_valid_files_of_a_checkout_are_accepted(checkout: Checkout) -> None:
     assert await checkout.use() == []
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=list(HOSTILE))
 @pytest.mark.parametrize("name", [CONFIG, ".maestro/local.toml"])
-async def test_a_hostile_settings_file_is_a_line_of_warning(checkout: Checkout, name: str, text: str | bytes) -> None:
+async def test_a_hostile_settings_file_causes_one_line_of_warning(
+    checkout: Checkout, name: str, text: str | bytes
+) -> None:
     await checkout.use()
     checkout.put(name, text if isinstance(text, bytes) else text.encode())
     async with watched() as lag:
@@ -145,7 +147,7 @@ async def test_a_hostile_settings_file_is_a_line_of_warning(checkout: Checkout, 
 
 @pytest.mark.parametrize("name", [name for name in FILES if name != ".git/config"])
 @pytest.mark.parametrize("kind", ["pipe", "folder", "link to a device", "large"])
-async def test_what_is_no_small_file_is_not_waited_for(checkout: Checkout, name: str, kind: str) -> None:
+async def test_a_large_or_special_file_does_not_delay_the_server(checkout: Checkout, name: str, kind: str) -> None:
     file = checkout.path / name
     file.unlink()
     if kind == "pipe":
@@ -168,7 +170,7 @@ async def test_a_template_without_a_heading_is_refused(checkout: Checkout) -> No
 
 
 def test_a_command_in_a_hostile_checkout_works_and_warns(live: LiveServer, make_repo: Callable[..., Path]) -> None:
-    """The whole way, with a real server: another caller is answered meanwhile."""
+    """Use a real server, which answers another caller at the same time."""
     repo = make_repo("vc")
     (repo / ".maestro").mkdir()
     assert live.run_command("init", cwd=repo).returncode == 0
@@ -221,7 +223,7 @@ def mutated(data: bytes, chance: random.Random) -> bytes:
 @pytest.mark.slow
 @pytest.mark.rounds
 @pytest.mark.timeout(300)
-async def test_mutated_files_of_a_checkout_harm_nobody(checkout: Checkout) -> None:
+async def test_mutated_files_of_a_checkout_cause_no_internal_error_and_no_delay(checkout: Checkout) -> None:
     many, seed = rounds.round_count(300, full=5_000), rounds.round_seed()
     chance = random.Random(seed)
     refused, internal = 0, []

@@ -1,6 +1,6 @@
-"""Clocks that jump, machines that sleep, servers that were away, ten thousand sessions: nobody is called lost who is not.
+"""No live session becomes lost by a clock jump, a sleep, a server outage or a high number of sessions.
 
-Time here is told by the test. The jobs are led by hand, in the order in which a server would run them.
+The tests set the clock, and run the background jobs in the order in which a server runs them.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ LONGEST = limits.session_lease_without_process_seconds + limits.sleep_grace_seco
 
 
 class World:
-    """One server whose jobs run when the world says so."""
+    """A server whose background jobs run only when a test calls them."""
 
     def __init__(self, server: Server, clock: FakeClock, dana: Caller, project: str) -> None:
         self.server = server
@@ -50,7 +50,7 @@ class World:
         self.start()
 
     def start(self) -> None:
-        """The jobs of a server that has just come up."""
+        """Create the background jobs of a server that has just started."""
         self.lost_sessions = LostSessionJob(self.server.store, self.server.parts.identity.presence, clock=self.clock)
         self.signs_of_life = PresenceJob(self.server.store, self.server.parts.identity.presence, clock=self.clock)
 
@@ -63,7 +63,7 @@ class World:
         await self.server.call(ops.HEARTBEAT, ops.SendHeartbeat(), caller=caller)
 
     async def look(self) -> None:
-        """One round of upkeep: as many batches as are due."""
+        """Run the jobs once: as many batches as are due."""
         await self.signs_of_life.run_once()
         for _ in range(ROUNDS_MAX):
             due = await self.lost_sessions.run_once()
@@ -72,7 +72,7 @@ class World:
         raise AssertionError("the upkeep never comes to an end")
 
     async def pass_time(self, seconds: int, *, beats: dict[str, int]) -> None:
-        """Let time pass, with a heartbeat of each of these every so many seconds."""
+        """Let time pass. Each named session sends a heartbeat after each interval of so many seconds."""
         for second in range(0, seconds, STEP_SECONDS):
             for name, every in beats.items():
                 if second % every == 0:
@@ -88,7 +88,7 @@ class World:
 
 @pytest.fixture
 async def world(server: Server, clock: FakeClock, dana: Caller, vc: str) -> World:
-    await server.background_jobs.close()  # time passes here only when the test says so
+    await server.background_jobs.close()  # time passes only when the test advances the clock
     made = World(server, clock, dana, vc)
     await made.register("beats")
     await made.register("rarely")
@@ -105,30 +105,30 @@ BEATS = {"beats": 60, "rarely": 600}
     [[HOUR], [-HOUR], [DAY], [-DAY], [HOUR, -HOUR], [-HOUR, HOUR], [6], [DAY, DAY, DAY], [30 * DAY]],
     ids=lambda jumps: " then ".join(f"{jump:+}s" for jump in jumps),
 )
-async def test_the_wall_clock_jumps_or_the_machine_sleeps(world: World, jumps: list[int]) -> None:
-    """A jump of the wall clock alone is also what a sleep looks like: the other one stood still."""
+async def test_a_clock_jump_or_a_sleep_makes_no_live_session_lost(world: World, jumps: list[int]) -> None:
+    """A sleep also looks like a jump of the wall clock alone, because the monotonic clock stands still."""
     await world.pass_time(100, beats=BEATS)
     for jump in jumps:
         world.clock.jump(jump)
         await world.look()
-        assert SessionStatus.LOST not in (await world.statuses()).values(), "nobody had time to be heard"
+        assert SessionStatus.LOST not in (await world.statuses()).values(), "no session had time for a heartbeat"
         await world.pass_time(40, beats={"beats": 20})
     await world.pass_time(2 * LONGEST, beats=BEATS)
     statuses = await world.statuses()
     assert {name for name, status in statuses.items() if status is SessionStatus.LOST} <= {"gone"}
     if sum(jumps) >= 0:
-        assert statuses["gone"] is SessionStatus.LOST, "whoever is really gone is noticed in the end"
+        assert statuses["gone"] is SessionStatus.LOST, "a session without heartbeats must become lost"
 
 
-async def test_a_clock_that_jumps_again_and_again(world: World) -> None:
+async def test_repeated_clock_jumps_make_no_session_lost(world: World) -> None:
     for number in range(60):
         world.clock.jump(HOUR if number % 2 else -HOUR)
         await world.pass_time(60, beats={"beats": 60, "rarely": 600} if number % 10 == 0 else {"beats": 60})
         assert SessionStatus.LOST not in (await world.statuses()).values()
 
 
-async def test_the_clocks_drift(world: World) -> None:
-    """A second a minute is no jump, and takes nobody's time to be heard away."""
+async def test_a_slow_clock_drift_makes_only_the_silent_session_lost(world: World) -> None:
+    """A drift of one second in a minute is no jump. No live session loses its time for a heartbeat."""
     for number in range(120):
         world.clock.jump(1 if number < 60 else -1)
         await world.pass_time(60, beats={"beats": 60, "rarely": 60} if number % 10 == 0 else {"beats": 60})
@@ -138,11 +138,11 @@ async def test_the_clocks_drift(world: World) -> None:
 
 
 @pytest.mark.parametrize("away", [30, 119, 121, 890, HOUR, DAY], ids=lambda seconds: f"{seconds}s")
-async def test_a_server_that_was_away(world: World, away: int) -> None:
-    """Nobody could be heard meanwhile; whoever speaks within the grace after the start was never lost."""
+async def test_a_server_outage_makes_no_live_session_lost(world: World, away: int) -> None:
+    """No session can call during the outage. Sessions that call in the grace period after the start stay live."""
     await world.pass_time(200, beats=BEATS)
     for session in await world.server.store.read(lambda tx: tx.sessions.ids_live(world.project, limit=10)):
-        world.server.parts.identity.presence.forget_session(session[0])  # a new server remembers nobody
+        world.server.parts.identity.presence.forget_session(session[0])  # a new server has no signs of life in memory
     world.clock.advance(away)
     world.start()
     await world.look()
@@ -155,8 +155,8 @@ async def test_a_server_that_was_away(world: World, away: int) -> None:
     assert SessionStatus.LOST not in statuses.values()
 
 
-async def test_another_who_wants_the_name_of_one_that_is_there(world: World) -> None:
-    """A lease that a jump of the clock made look over is no reason to give a name away."""
+async def test_a_clock_jump_does_not_free_the_name_of_a_live_session(world: World) -> None:
+    """The lease seems to be over after the jump, but the session keeps its name."""
     await world.beat("beats")
     world.clock.jump(DAY)
     with pytest.raises(Exception, match="already called"):
@@ -164,7 +164,7 @@ async def test_another_who_wants_the_name_of_one_that_is_there(world: World) -> 
     assert (await world.statuses())["beats"] is SessionStatus.WORKING
 
 
-# Ten thousand.
+# Ten thousand sessions.
 
 
 def many(project: str, prefix: str, count: int, at: datetime, **fields: Any) -> Iterator[Session]:
@@ -182,7 +182,7 @@ async def insert(world: World, sessions: list[Session]) -> None:
 
 
 async def counts(world: World) -> Counter[str]:
-    """How many of each kind are lost."""
+    """Return the number of lost sessions of each kind."""
     found: Counter[str] = Counter()
     after = ""
     for _ in range(ROUNDS_MAX):
@@ -201,7 +201,7 @@ PROCESSES = 300
 
 @pytest.fixture
 def sleepers() -> Iterator[list[int]]:
-    """Processes that live and say nothing."""
+    """Start processes that live and do nothing; return their ids."""
     begun = [subprocess.Popen(["sleep", "600"]) for _ in range(PROCESSES)]
     yield [process.pid for process in begun]
     for process in begun:
@@ -211,7 +211,7 @@ def sleepers() -> Iterator[list[int]]:
 
 @pytest.fixture
 async def ten_thousand(server: Server, clock: FakeClock, dana: Caller, vc: str, sleepers: list[int]) -> World:
-    """All leases are over. Some were heard of just now, some have a process that lives, and some are gone."""
+    """Store sessions with expired leases: some have called recently, some have a live process, some are gone."""
     await server.background_jobs.close()
     world = World(server, clock, dana, vc)
     at = clock.now() - timedelta(seconds=1)
@@ -227,7 +227,7 @@ async def ten_thousand(server: Server, clock: FakeClock, dana: Caller, vc: str, 
         running.append(evolve(session, pid=pid, pid_started=found.started))
     await insert(world, [*heard, *gone, *killed, *running])
     world.start()
-    await world.lost_sessions.run_once()  # the first look after a start only begins the grace
+    await world.lost_sessions.run_once()  # the first round after a start only begins the grace period
     clock.advance(limits.sleep_grace_seconds + 1)
     for session in heard:
         server.parts.identity.presence.record_sign(session.id)
@@ -236,26 +236,26 @@ async def ten_thousand(server: Server, clock: FakeClock, dana: Caller, vc: str, 
 
 
 async def every_reader_is_connected(server: Server) -> None:
-    """One that is not could not open the database later, when no file can be opened at all."""
+    """Connect all readers now, because no reader can connect later when no file can be opened."""
     together = threading.Barrier(limits.readers_max)
     await asyncio.gather(*(server.store.read(lambda tx: together.wait(30)) for _ in range(limits.readers_max)))
 
 
-async def test_each_round_is_bounded_and_nobody_is_lost_who_is_not(ten_thousand: World) -> None:
+async def test_each_round_is_bounded_and_only_gone_sessions_become_lost(ten_thousand: World) -> None:
     world, lost, rounds = ten_thousand, 0, 0
     for _ in range(ROUNDS_MAX):
         due = await world.lost_sessions.run_once()
         rounds += 1
         now = (await counts(world)).total()
-        assert now - lost <= limits.job_batch_rows_max, "a round did more than its share"
+        assert now - lost <= limits.job_batch_rows_max, "a round handled more than one batch"
         lost = now
         if due is not None and due > world.clock.now():
             break
     assert await counts(world) == {"gone": 500, "killed": 500}
-    assert rounds <= 10_000 / limits.job_batch_rows_max + 1, "rows were looked at more than once"
+    assert rounds <= 10_000 / limits.job_batch_rows_max + 1, "sessions were checked more than once"
 
 
-async def test_signs_of_life_of_all_are_one_write(ten_thousand: World) -> None:
+async def test_one_round_stores_the_signs_of_life_of_all_sessions(ten_thousand: World) -> None:
     world = ten_thousand
     await world.signs_of_life.run_once()
     assert not world.server.parts.identity.presence.has_unstored
@@ -268,7 +268,7 @@ async def test_signs_of_life_of_all_are_one_write(ten_thousand: World) -> None:
 
 @contextlib.contextmanager
 def files_left(count: int) -> Iterator[None]:
-    """This process may open no more than so many files more."""
+    """Limit the number of files that this process can still open."""
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     present = max(int(file.name) for file in Path("/dev/fd").iterdir())
     resource.setrlimit(resource.RLIMIT_NOFILE, (present + count if count else 0, before[1]))
@@ -278,8 +278,8 @@ def files_left(count: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
-async def test_more_processes_than_can_be_watched(ten_thousand: World) -> None:
-    """That a process cannot be watched is no sign that it has ended."""
+async def test_a_live_process_that_cannot_be_watched_is_not_reported_as_ended(ten_thousand: World) -> None:
+    """A failure to watch a process is no sign that the process has ended."""
     world = ten_thousand
     for count in (0, 50):
         with files_left(count):
@@ -287,15 +287,15 @@ async def test_more_processes_than_can_be_watched(ten_thousand: World) -> None:
             await settled(world.server)
 
     def ends(tx: Any) -> list[str]:
-        """What was taken for the end of a process that lives."""
+        """Return the stored signals of sessions whose processes live."""
         found = [tx.sessions.by_name(world.project, f"process-{number}") for number in range(PROCESSES)]
         return [signal.detail for session in found for signal in tx.sessions.signals_of(session.id)]
 
     assert await world.server.store.read(ends) == []
 
 
-async def test_a_server_that_can_open_no_file_judges_nobody(ten_thousand: World) -> None:
-    """Whether a process lives cannot be found out then; so it is not called lost."""
+async def test_a_server_that_can_open_no_file_makes_no_session_with_a_process_lost(ten_thousand: World) -> None:
+    """The server cannot find out whether a process lives."""
     for _ in range(50):
         with files_left(0), contextlib.suppress(OSError):
             await ten_thousand.lost_sessions.run_once()
@@ -303,7 +303,7 @@ async def test_a_server_that_can_open_no_file_judges_nobody(ten_thousand: World)
 
 
 async def settled(server: Server) -> None:
-    """Until what the watch has found out is stored: a write of ours comes after those that it began."""
+    """Wait until the results of the process watch are stored: the write below follows the writes of the watch."""
     for _ in range(100):
         await asyncio.sleep(0)
     await server.store.write(lambda tx: None)

@@ -1,4 +1,4 @@
-"""Mail too long for an inbox stays on offer until it is shown whole, and stands in nobody's way meanwhile."""
+"""Mail that is too long for the inbox stays open until it is shown completely, and does not hide later mail."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SECONDS_MAX = 5.0
 
 
 class Desk:
-    """A worker, and someone who writes to it."""
+    """A worker, and a session that sends mail to the worker."""
 
     def __init__(self, server: Server, worker: Caller, other: Caller) -> None:
         self.server = server
@@ -35,7 +35,7 @@ class Desk:
         return page
 
     async def take(self, by: Caller | None = None, *, step: ReceiptStep = ReceiptStep.READ) -> list[str]:
-        """Look, and say how far it came."""
+        """Read the inbox and confirm it with a step; return the subjects."""
         page = await self.inbox(by)
         if page.receipt:
             request = shapes.ConfirmReceipt(receipt=page.receipt, step=step)
@@ -43,7 +43,7 @@ class Desk:
         return [message.subject for message in page.messages]
 
     async def is_woken(self, by: Caller | None = None) -> list[str]:
-        """What a wait answers that could go on for long."""
+        """Return the subjects of the mail that ends a long wait."""
         async with asyncio.timeout(SECONDS_MAX):
             request = shapes.WaitMail(timeout=600_000, debounce=0)
             answer = await self.server.call(mail.WAIT, request, caller=by or self.worker)
@@ -55,7 +55,7 @@ async def desk(server: Server, join: Any) -> Desk:
     return Desk(server, await join("w"), await join("other"))
 
 
-async def test_it_does_not_end_every_wait(desk: Desk) -> None:
+async def test_long_mail_that_was_shown_ends_no_further_wait(desk: Desk) -> None:
     await desk.send("long", LONG)
     assert await desk.is_woken() == ["long"]
     assert await desk.take() == ["long"]
@@ -64,7 +64,7 @@ async def test_it_does_not_end_every_wait(desk: Desk) -> None:
     assert await desk.take() == ["long"]
 
 
-async def test_many_of_them_do_not_hide_what_comes_after_from_an_inbox(desk: Desk) -> None:
+async def test_many_long_messages_do_not_hide_later_mail_from_the_inbox(desk: Desk) -> None:
     for number in range(limits.page_items_default + 1):
         await desk.send(f"long {number}", LONG)
     for _ in range(3):
@@ -73,7 +73,7 @@ async def test_many_of_them_do_not_hide_what_comes_after_from_an_inbox(desk: Des
     assert "short" in await desk.take()
 
 
-async def test_many_of_them_do_not_hide_what_comes_after_from_a_wait(desk: Desk) -> None:
+async def test_many_long_messages_do_not_hide_later_mail_from_a_wait(desk: Desk) -> None:
     for number in range(limits.wait_messages_max):
         await desk.send(f"long {number}", LONG)
     for _ in range(5):
@@ -83,7 +83,7 @@ async def test_many_of_them_do_not_hide_what_comes_after_from_a_wait(desk: Desk)
     assert "short" in await desk.is_woken()
 
 
-async def test_pages_of_a_look_skip_nothing(desk: Desk) -> None:
+async def test_the_pages_of_a_peek_skip_no_message(desk: Desk) -> None:
     await desk.send("long", LONG)
     await desk.take()
     for number in range(4):
@@ -98,14 +98,16 @@ async def test_pages_of_a_look_skip_nothing(desk: Desk) -> None:
     assert sorted(seen) == ["long", "m0", "m1", "m2", "m3"]
 
 
-async def test_what_another_was_shown_of_a_shared_box_wakes_whoever_was_not(desk: Desk, dana: Caller) -> None:
+async def test_long_mail_that_one_reader_of_a_mailbox_was_shown_ends_the_wait_of_another_reader(
+    desk: Desk, dana: Caller
+) -> None:
     await desk.send("long", LONG, to="vc", by=dana)
     assert await desk.take(desk.other) == ["long"]
     assert await desk.is_woken() == ["long"]
 
 
-async def test_what_was_handed_to_a_client_that_died_wakes_the_next(desk: Desk) -> None:
-    """As with a short one: it never came out."""
+async def test_long_mail_that_was_delivered_but_not_shown_ends_the_next_wait(desk: Desk) -> None:
+    """The client ended before it showed the mail. The rule for short mail is the same."""
     await desk.send("long", LONG)
     assert await desk.take(step=ReceiptStep.DELIVERED) == ["long"]
     assert await desk.is_woken() == ["long"]

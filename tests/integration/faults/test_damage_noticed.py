@@ -1,4 +1,4 @@
-"""A damaged database, or one that lost its last events, is named: at start, at the read that meets it, and by `doctor`."""
+"""A damaged database, or a database without its last events, is reported at the start, at a read and by `doctor`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WAL = f"{DATABASE}-wal"
 
 @pytest.fixture
 def used(live: LiveServer, connect: Any, init: Any) -> tuple[LiveServer, Any, str]:
-    """A server with a project and a few tasks."""
+    """Return a server with a project and some tasks, its API and the project's id."""
     api = connect(live)
     project = init(api, "vc")
     for number in range(20):
@@ -34,7 +34,7 @@ def used(live: LiveServer, connect: Any, init: Any) -> tuple[LiveServer, Any, st
 def wait_until(met: Callable[[], bool], what: str) -> None:
     until = time.monotonic() + SECONDS_MAX
     while not met():
-        assert time.monotonic() < until, f"waited in vain for {what}"
+        assert time.monotonic() < until, f"{what} did not happen in time"
         time.sleep(0.02)
 
 
@@ -67,7 +67,7 @@ def doctor(live: LiveServer) -> str:
 
 
 def damage(live: LiveServer, table: str, content: bytes = bytes(PAGE)) -> None:
-    """Overwrite the root page of a table or an index, in a database that nobody has open."""
+    """Overwrite the root page of a table or an index, in a database that no process has open."""
     with contextlib.closing(sqlite3.connect(live.home / DATABASE)) as database:
         (root,) = database.execute("SELECT rootpage FROM sqlite_master WHERE name = ?", (table,)).fetchone()
     assert not (live.home / WAL).exists()
@@ -76,7 +76,7 @@ def damage(live: LiveServer, table: str, content: bytes = bytes(PAGE)) -> None:
         file.write(content)
 
 
-# Events that are gone.
+# Missing events.
 
 
 def test_the_mark_follows_the_last_event_and_is_exact_after_a_stop(used: Any) -> None:
@@ -92,11 +92,11 @@ def test_the_mark_follows_the_last_event_and_is_exact_after_a_stop(used: Any) ->
 
 @pytest.mark.slow
 @pytest.mark.parametrize("rest", [0.5, 0.0, None], ids=["cut", "emptied", "removed"])
-def test_a_store_behind_its_mark_is_named_until_the_person_accepts_the_loss(
+def test_a_store_behind_its_mark_is_reported_until_the_person_accepts_the_loss(
     used: Any, tmp_path: Path, rest: float | None
 ) -> None:
     live, api, project = used
-    live.stop()  # so that the project is in the database itself
+    live.stop()  # the stop moves the project into the database file
     live.start()
     for number in range(20):
         api.call("POST", "/api/tasks", project=project, title=f"lost {number}", description="x" * 2000)
@@ -122,7 +122,7 @@ def test_a_store_behind_its_mark_is_named_until_the_person_accepts_the_loss(
     assert live.run_command("backup", str(tmp_path / "a.tar")).returncode == 0
 
 
-def test_a_restore_writes_the_mark_anew(used: Any, tmp_path: Path) -> None:
+def test_a_restore_writes_the_mark_again(used: Any, tmp_path: Path) -> None:
     live, api, project = used
     archive = tmp_path / "all.tar"
     assert live.run_command("backup", str(archive)).returncode == 0
@@ -136,7 +136,7 @@ def test_a_restore_writes_the_mark_anew(used: Any, tmp_path: Path) -> None:
     assert mark_of(live) <= api.events()[-1]["seq"]
 
 
-def test_a_mark_that_cannot_be_read_is_written_anew(used: Any) -> None:
+def test_an_unreadable_mark_is_written_again(used: Any) -> None:
     live, api, project = used
     wait_for_mark(live, api)
     live.stop()
@@ -152,7 +152,7 @@ def test_a_mark_that_cannot_be_read_is_written_anew(used: Any) -> None:
 
 
 @pytest.mark.parametrize("content", [bytes(PAGE), os.urandom(PAGE)], ids=["zeros", "noise"])
-def test_the_first_read_that_meets_damage_is_refused_and_the_person_is_asked_once(used: Any, content: bytes) -> None:
+def test_the_first_read_of_damage_is_refused_and_the_person_is_asked_once(used: Any, content: bytes) -> None:
     live, api, _ = used
     live.stop()
     damage(live, "documents_by_task", content)
@@ -174,7 +174,7 @@ def test_the_first_read_that_meets_damage_is_refused_and_the_person_is_asked_onc
 
 
 @pytest.mark.parametrize("runs", [True, False], ids=["server runs", "no server"])
-def test_doctor_checks_the_database(used: Any, runs: bool) -> None:
+def test_doctor_reports_a_damaged_database(used: Any, runs: bool) -> None:
     live, _, _ = used
     live.stop()
     assert "damaged" not in doctor(live)
@@ -185,7 +185,7 @@ def test_doctor_checks_the_database(used: Any, runs: bool) -> None:
 
 
 @pytest.mark.parametrize("table", ["tasks", "projects", "events", "sqlite_autoindex_projects_1"])
-def test_a_server_that_cannot_start_on_damage_says_so(used: Any, table: str) -> None:
+def test_damage_of_a_needed_table_is_reported_at_the_start_or_at_a_write(used: Any, table: str) -> None:
     live, api, project = used
     live.stop()
     damage(live, table)
@@ -200,14 +200,14 @@ def test_a_server_that_cannot_start_on_damage_says_so(used: Any, table: str) -> 
 
 
 def last_overflow_page(live: LiveServer, text: bytes) -> int:
-    """Return the page that holds the end of a long text, by what is in it."""
+    """Return the number of the page that contains the end of a long text."""
     data = (live.home / DATABASE).read_bytes()
     place = data.rindex(text)
     return place // PAGE
 
 
-def test_a_text_whose_page_was_zeroed_is_refused(used: Any) -> None:
-    """SQLite itself cannot see this: the page is well-formed."""
+def test_a_text_with_a_zeroed_page_is_refused(used: Any) -> None:
+    """SQLite does not detect this damage, because the page is well-formed."""
     live, api, project = used
     text = "a" * 6000 + "the end of it"
     task = api.call("POST", "/api/tasks", project=project, title="long", description=text)["id"]

@@ -1,4 +1,4 @@
-"""Many damaged data directories: each is harmless, or named at start or at the read that meets the damage."""
+"""Random damage of a data directory is harmless, or is reported at the start or at the affected read."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Answer = tuple[str, Any]  # "read" and the value, or "refused" and the code
 
 @dataclass
 class Template:
-    """A data directory as a killed server left it, one as a stopped server left it, and what each read answers."""
+    """The data directories of a killed and of a stopped server, and the expected answer of each read."""
 
     killed: Path
     stopped: Path
@@ -44,7 +44,7 @@ class Template:
 
 
 def fill(api: Any, project: str, person: random.Random) -> dict[str, Callable[[Any], Any]]:
-    """Store tasks, mail and documents of every size; return how each is read."""
+    """Store tasks, mail and documents of different sizes; return a function for each read."""
     reads: dict[str, Callable[[Any], Any]] = {}
     ada = api.call("POST", "/api/sessions", name="ada", project=project)["id"]
     tasks = []
@@ -126,7 +126,7 @@ def copy_home(source: Path, target: Path) -> None:
 def wait_for_mark(home: Path, last: int) -> None:
     until = time.monotonic() + SECONDS_MAX
     while int((home / MARK).read_text().split()[0]) < last:
-        assert time.monotonic() < until, "the mark does not follow"
+        assert time.monotonic() < until, "the mark does not follow the last event"
         time.sleep(0.05)
 
 
@@ -207,7 +207,7 @@ def blob_files(home: Path) -> list[Path]:
 
 
 def can_be_shown(home: Path, copy: Path, *, blobs: list[str]) -> bool:
-    """Whether SQLite's quick check, a hash or the mark shows the damage; found without any of Maestro's code."""
+    """Return whether SQLite's quick check, a hash or the mark shows the damage. No code of Maestro takes part."""
     found = {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in blob_files(home)}
     if any(found.get(name) != name for name in blobs):
         return True
@@ -232,7 +232,7 @@ def can_be_shown(home: Path, copy: Path, *, blobs: list[str]) -> bool:
 
 @dataclass
 class Round:
-    """One damaged data directory and what came of it."""
+    """One damaged data directory, and the result of its check."""
 
     what: str
     verdict: str = ""  # harmless, at start, or at a read
@@ -241,7 +241,7 @@ class Round:
 
 
 def judge(live: LiveServer, template: Template, connect: Any, done: Round) -> None:
-    """Start a server, read everything, and say how the damage showed."""
+    """Start a server, read everything, and record how the server reports the damage."""
     try:
         live.start()
     except RuntimeError as refused:
@@ -288,7 +288,7 @@ def play(template: Template, home: Path, connect: Any, chance: random.Random) ->
 
 
 def back_up(live: LiveServer, target: Path, done: Round, *, shows: bool) -> None:
-    """Write a backup, with the server or, where none can start, without one."""
+    """Write a backup with the server, or without a server if no server can start."""
     ran = live.run_command("backup", str(target))
     target.unlink(missing_ok=True)
     done.backup = ran.returncode
@@ -299,7 +299,7 @@ def back_up(live: LiveServer, target: Path, done: Round, *, shows: bool) -> None
 
 
 def as_stopped(template: Template) -> Template:
-    """The same expectations without the tasks that were stored after the stop."""
+    """Return the expectations without the tasks that were stored after the stop."""
     answers = dict(template.answers)
     how, titles = answers["tasks"]
     answers["tasks"] = how, [title for title in titles if not title.startswith("late")]
@@ -309,7 +309,7 @@ def as_stopped(template: Template) -> Template:
 @pytest.mark.slow
 @pytest.mark.rounds
 @pytest.mark.timeout(600)
-def test_damage_is_harmless_or_named(template: Template, folder: Path, connect: Any) -> None:
+def test_damage_is_harmless_or_reported(template: Template, folder: Path, connect: Any) -> None:
     count, seed = rounds.round_count(12, full=500), rounds.round_seed()
     verdicts: Counter[str] = Counter()
     failed: list[str] = []

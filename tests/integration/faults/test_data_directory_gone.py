@@ -21,7 +21,7 @@ REQUESTS = 45
 
 
 class Remembered(LiveServer):
-    """A server whose address is known also without its data directory."""
+    """A server whose address stays known without its data directory."""
 
     @cached_property
     def url(self) -> str:  # type: ignore[override]
@@ -30,7 +30,7 @@ class Remembered(LiveServer):
 
 @pytest.fixture
 def logged(tmp_path: Path) -> Iterator[tuple[LiveServer, Path]]:
-    """A server whose log lies outside the data directory."""
+    """Provide a server whose log lies outside the data directory, and the path of the log."""
     live = Remembered(tmp_path / "home")
     log = tmp_path / "stderr"
     live.home.mkdir(mode=0o700)
@@ -60,7 +60,7 @@ def is_acknowledged(api: Any, project: str, title: str) -> bool:
         api.call("POST", "/api/tasks", project=project, title=title)
     except (OSError, HTTPException):
         return False  # the server has stopped
-    except Exception as error:  # noqa: BLE001 (looked at)
+    except Exception as error:  # noqa: BLE001 (checked below)
         assert error.body["code"] in ("storage_gone", "storage_failed")  # type: ignore[attr-defined]
         return False
     return True
@@ -76,7 +76,7 @@ LOSSES: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_nothing_is_acknowledged_and_the_server_stops(
+def test_a_server_without_its_data_directory_acknowledges_no_write_and_stops(
     logged: tuple[LiveServer, Path], connect: Any, init: Any, loss: str
 ) -> None:
     live, log = logged

@@ -1,4 +1,4 @@
-"""Agents that answer each other by themselves are stopped, and the person hears of it, once."""
+"""Agents that answer each other without end are stopped, and the person is told once."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from maestro.testing.live import PYTHON_CLIENT
 
 SECONDS_MAX = 100.0
 CONFLICT = 5
-# An agent that thanks for every message it gets, whatever that is, and whether or not it was refused before.
+# An agent that answers every message with thanks, also after a refusal.
 POLITE = """
 import json, subprocess, sys
 client = json.loads(sys.argv[1])
@@ -42,7 +42,7 @@ Begin = Callable[[Any], subprocess.Popen[bytes]]
 
 @pytest.fixture
 def begin_agent() -> Iterator[Begin]:
-    """Starts a polite agent in a process of its own."""
+    """Start agents that answer every message."""
     begun: list[subprocess.Popen[bytes]] = []
 
     def begin(seat: Any) -> subprocess.Popen[bytes]:
@@ -58,7 +58,7 @@ def begin_agent() -> Iterator[Begin]:
 
 
 def outcomes(agents: list[subprocess.Popen[bytes]]) -> list[tuple[int, str]]:
-    """How each reply of each agent ended."""
+    """Return the exit code and the error code of each reply."""
     found: list[tuple[int, str]] = []
     for agent in agents:
         out, err = agent.communicate(timeout=SECONDS_MAX)
@@ -68,29 +68,31 @@ def outcomes(agents: list[subprocess.Popen[bytes]]) -> list[tuple[int, str]]:
 
 
 def told(office: Any) -> list[str]:
-    """What the person was told about conversations that were stopped."""
+    """Return the subjects of the notices to the person."""
     messages = office.person.run("mail", "inbox", "--all", "--peek")["messages"]
     return [message["subject"] for message in messages if message["sender"]["kind"] == "maestro"]
 
 
 def hear(office: Any) -> None:
-    """Until the person has been told something."""
+    """Wait until the person has unread mail."""
     office.person.run("mail", "wait", "--peek", "--timeout", "30s")
 
 
-def test_two_polite_agents(office: Any, begin_agent: Begin) -> None:
+def test_two_agents_that_answer_each_other_are_stopped_and_the_person_is_told_once(
+    office: Any, begin_agent: Begin
+) -> None:
     ada, bob = office.join("ada"), office.join("bob")
     agents = [begin_agent(ada), begin_agent(bob)]
     first = office.send("bob", "Hello", by=ada)
     done = outcomes(agents)
-    assert done.count((0, "")) == limits.mail_hops_max, "they should get so far, and no further"
+    assert done.count((0, "")) == limits.mail_hops_max, "the limit permits exactly so many replies"
     assert [outcome for outcome in done if outcome != (0, "")] == [(CONFLICT, "looping")]
     thread = office.person.run("mail", "thread", first)["messages"]
     assert len(thread) == 1 + limits.mail_hops_max
     hear(office)
     (subject,) = told(office)
     assert "ada" in subject and "bob" in subject
-    # The person reads it, and is left in peace, although it is tried again.
+    # The person reads the notice. Further refused replies cause no second notice.
     (message,) = office.person.run("mail", "inbox")["messages"]
     assert first in message["body"]
     stopped = next(seat for seat in (ada, bob) if seat.id != thread[-1]["sender"]["id"])
@@ -101,8 +103,8 @@ def test_two_polite_agents(office: Any, begin_agent: Begin) -> None:
     assert len(told(office)) == 1
 
 
-def test_the_person_may_let_it_go_on(office: Any, begin_agent: Begin) -> None:
-    """What the person writes is no automatic answer: the count begins anew."""
+def test_a_reply_of_the_person_lets_the_agents_answer_again(office: Any, begin_agent: Begin) -> None:
+    """A message of the person is no automatic answer, so the count of answers starts again."""
     ada, bob = office.join("ada"), office.join("bob")
     first = office.send("bob", "Hello", by=ada)
     outcomes([begin_agent(ada), begin_agent(bob)])
@@ -115,7 +117,7 @@ def test_the_person_may_let_it_go_on(office: Any, begin_agent: Begin) -> None:
     answerer.run("mail", "reply", word["id"], "--message", "Sorry too.")
 
 
-def test_a_restart_does_not_let_them_begin_anew(office: Any, begin_agent: Begin) -> None:
+def test_a_restart_of_the_server_does_not_reset_the_count_of_answers(office: Any, begin_agent: Begin) -> None:
     ada, bob = office.join("ada"), office.join("bob")
     first = office.send("bob", "Hello", by=ada)
     last, turn = first, (bob, ada)
@@ -129,8 +131,10 @@ def test_a_restart_does_not_let_them_begin_anew(office: Any, begin_agent: Begin)
     assert len(told(office)) == 1
 
 
-def test_one_that_writes_without_end(office: Any, connect: Any) -> None:
-    """No answers, but messages of its own: so many a minute to one recipient, and others are not affected."""
+def test_a_session_that_sends_too_much_mail_to_a_recipient_is_refused_only_for_that_recipient(
+    office: Any, connect: Any
+) -> None:
+    """The session sends new messages, not answers. The limit is a number of messages per minute and recipient."""
     ada, bob = office.join("ada"), office.join("bob")
     api = connect(office.server, ada.token)
     refused = []
@@ -150,7 +154,7 @@ def test_one_that_writes_without_end(office: Any, connect: Any) -> None:
 
 
 class FullDisk:
-    """A store on which the first write finds no room."""
+    """A store whose first write finds a full disk."""
 
     def __init__(self, server: Server) -> None:
         self._store = server.store
@@ -163,7 +167,7 @@ class FullDisk:
         return await self._store.write(work, quick=quick)
 
 
-async def test_the_person_is_told_although_the_disk_was_full(
+async def test_the_person_is_told_about_too_much_mail_after_the_disk_was_full(
     server: Server, vc: str, join: Any, dana: Caller
 ) -> None:
     await server.background_jobs.close()

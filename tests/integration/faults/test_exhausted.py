@@ -1,4 +1,4 @@
-"""A server without memory, descriptors or space says so: to the caller by its own code, and in the log by one line."""
+"""A server without memory, descriptors or disk space names the cause to the caller and in its log."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def pid_of(live: LiveServer) -> int:
 
 
 def field(live: LiveServer, name: str) -> int:
-    """A size that the system tells of the server, in bytes."""
+    """Return a memory size of the server from /proc, in bytes."""
     found = re.search(rf"^{name}:\s+(\d+) kB", Path(f"/proc/{pid_of(live)}/status").read_text(), re.MULTILINE)
     assert found is not None
     return int(found[1]) * 1024
@@ -66,7 +66,9 @@ def only_so_much_memory(live: LiveServer, more: int) -> Iterator[None]:
     resource.prlimit(pid_of(live), resource.RLIMIT_AS, before)
 
 
-def test_no_descriptor_is_left(live: LiveServer, connect: Any, init: Any) -> None:
+def test_a_server_without_descriptors_refuses_new_connections_and_serves_open_connections(
+    live: LiveServer, connect: Any, init: Any
+) -> None:
     api = connect(live)
     project = init(api, "vc")
     used = len(list(Path(f"/proc/{pid_of(live)}/fd").iterdir()))
@@ -94,7 +96,9 @@ def test_down_works_without_descriptors(live: LiveServer) -> None:
         live.process.wait(30)
 
 
-def test_no_memory_is_left(live: LiveServer, connect: Any, init: Any) -> None:
+def test_a_server_without_memory_refuses_large_requests_and_serves_small_requests(
+    live: LiveServer, connect: Any, init: Any
+) -> None:
     api = connect(live)
     project = init(api, "vc")
     task = api.call("POST", "/api/tasks", project=project, title="t")["id"]
@@ -110,7 +114,7 @@ def test_no_memory_is_left(live: LiveServer, connect: Any, init: Any) -> None:
     assert lines_with(live, "out_of_memory") and "Traceback" not in log_of(live)
 
 
-def test_refused_writes_leave_few_lines(tmp_path: Path, connect: Any, init: Any) -> None:
+def test_many_refused_writes_on_a_full_disk_leave_few_log_lines(tmp_path: Path, connect: Any, init: Any) -> None:
     with contextlib.ExitStack() as stack:
         try:
             disk = stack.enter_context(disks.mounted_disk(tmp_path / "disk", megabytes=4))
@@ -126,26 +130,29 @@ def test_refused_writes_leave_few_lines(tmp_path: Path, connect: Any, init: Any)
         while refused < 200:
             try:
                 api.call("POST", "/api/tasks", project=project, title="t")
-            except Exception as error:  # noqa: BLE001 (looked at)
+            except Exception as error:  # noqa: BLE001 (checked below)
                 assert error.body["code"] == "storage_full", error  # type: ignore[attr-defined]
                 refused += 1
         live.stop()
         lines = [line for line in live.log.read_text().splitlines() if "storage_full" in line]
         counted = sum(int(found[1]) for line in lines if (found := re.search(r"refused (\d+) request", line)))
         assert counted == refused
-        assert len(lines) <= 30, "a line a second or so"
+        assert len(lines) <= 30, "the log has more than about one line per second"
         assert "Traceback" not in live.log.read_text()
 
 
 @pytest.mark.slow
-def test_memory_of_large_bodies_is_given_back(live: LiveServer, connect: Any, init: Any) -> None:
+def test_the_memory_of_large_bodies_is_released(live: LiveServer, connect: Any, init: Any) -> None:
     api = connect(live)
     project = init(api, "vc")
     task = api.call("POST", "/api/tasks", project=project, title="t")["id"]
     long, many = "A" * LARGE_BODY_BYTES, ["A"] * (LARGE_BODY_BYTES // 4)
     requests = [
         (f"/api/tasks/{task}/documents", json.dumps({"title": "d", "content": long}).encode()),
-        ("/api/tasks", json.dumps({"project": project, "title": "t", "x": long}).encode()),  # no field of a task
+        (
+            "/api/tasks",
+            json.dumps({"project": project, "title": "t", "x": long}).encode(),
+        ),  # `x` is not a field of a task
         ("/api/tasks", json.dumps({"project": project, "title": "t", "x": many}).encode()),
     ]
 
@@ -157,4 +164,4 @@ def test_memory_of_large_bodies_is_given_back(live: LiveServer, connect: Any, in
     before = field(live, "VmRSS")
     with ThreadPoolExecutor(CLIENTS) as pool:
         list(pool.map(send, range(CLIENTS)))
-    wait_until(lambda: field(live, "VmRSS") < before + GROWTH_BYTES_MAX, what="the memory given back")
+    wait_until(lambda: field(live, "VmRSS") < before + GROWTH_BYTES_MAX, what="the release of the memory")

@@ -1,4 +1,4 @@
-"""An answered write is on the disk. A kill cannot show that, so the system calls themselves are looked at."""
+"""An answered write is on the disk. A kill keeps unflushed data, so the tests check the system calls."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TURNS = 4
 
 @dataclass(frozen=True)
 class Call:
-    """One system call: where it began and ended in the log, and what was said of it."""
+    """One system call: its text, and the lines of the trace at which the call began and ended."""
 
     name: str
     text: str
@@ -46,7 +46,7 @@ _GOOD = re.compile(r"\) += \d+$")
 
 
 def parse(log: str) -> list[Call]:
-    """The calls that succeeded, in the order in which they ended."""
+    """Return the calls that succeeded, in the order in which they ended."""
     begun: dict[str, tuple[str, str, int]] = {}
     calls = []
     for place, line in enumerate(log.splitlines()):
@@ -66,21 +66,21 @@ def parse(log: str) -> list[Call]:
 
 
 class Trace:
-    """What a server did while it was watched."""
+    """The system calls of a server while a test watched it."""
 
     def __init__(self, calls: list[Call]) -> None:
         self.calls = calls
 
     def syncs(self, file: str) -> list[Call]:
-        """Flushes of a file, or of a folder."""
+        """Return the flushes of a file or of a folder."""
         return [c for c in self.calls if c.name in ("fdatasync", "fsync") and f"{file}>" in c.text]
 
     def stored(self, mark: str) -> Call:
-        """When a write was first handed to the system."""
+        """Return the call that wrote a mark to the database's write-ahead log."""
         return next(c for c in self.calls if c.name == "pwrite64" and f"{DATABASE}-wal>" in c.text and mark in c.text)
 
     def answered(self, mark: str) -> Call:
-        """When a caller was told."""
+        """Return the call that sent the answer with a mark."""
         sending = ("write", "writev", "sendto", "sendmsg")
         return next(c for c in self.calls if c.name in sending and "<socket:" in c.text and mark in c.text)
 
@@ -91,7 +91,7 @@ class Trace:
 
 
 def settle(log: Path) -> None:
-    """Until nothing more is written: whoever was answered may know it before the watcher has written it down."""
+    """Wait until the trace stops growing: strace may write a call after the caller has received the answer."""
     size = -1
     while size != (now := log.stat().st_size):
         size = now
@@ -100,7 +100,7 @@ def settle(log: Path) -> None:
 
 @pytest.fixture
 def watch(tmp_path: Path) -> Any:
-    """Watches a running server's system calls while a block runs."""
+    """Trace the system calls of a running server while a block runs."""
     if shutil.which("strace") is None:
         pytest.skip("strace is not installed")
     tried = subprocess.run(["strace", "-o", os.devnull, "true"], capture_output=True, text=True, check=False)
@@ -142,7 +142,7 @@ def test_each_write_is_flushed_before_it_is_answered(live: LiveServer, connect: 
     assert len(trace.syncs(f"{DATABASE}-wal")) >= len(marks)
 
 
-def test_many_callers_share_a_flush_and_none_is_answered_without(
+def test_many_callers_share_flushes_and_each_write_is_flushed_before_its_answer(
     live: LiveServer, connect: Any, init: Any, watch: Any
 ) -> None:
     project = init(connect(live), "vc")
@@ -188,13 +188,13 @@ def test_a_large_document_is_on_the_disk_before_the_row_that_names_it(
     stored, name = trace.stored("mark-document"), document["sha256"]
     (renamed,) = [c for c in trace.calls if c.name.startswith("rename") and name in c.text]
     flushed = [s for s in trace.syncs("") if f".{name}." in s.text and s.ended < renamed.began]
-    assert flushed, "the file was not flushed before it got its name"
+    assert flushed, "the file was not flushed before it was renamed"
     for folder in (f"/{BLOBS}/{name[:2]}", f"/{BLOBS}"):
         assert [s for s in trace.syncs(folder) if renamed.ended < s.began and s.ended < stored.began]
     trace.assert_flushed_before_answered("mark-document")
 
 
-def test_the_parser_knows_calls_that_were_interrupted_by_others() -> None:
+def test_the_parser_joins_the_parts_of_interrupted_calls() -> None:
     log = """\
 7 pwrite64(4</x/maestro.db-wal>, "mark-1-"..., 9, 0 <unfinished ...>
 8 write(5<socket:[1]>, "other", 5)   = 5
@@ -214,7 +214,7 @@ def test_the_parser_knows_calls_that_were_interrupted_by_others() -> None:
         trace.assert_flushed_before_answered("mark-1-")
 
 
-# Every connection that any test opens, for the one test that asks. A hook cannot be taken away again.
+# The connections that tests open, for one test. The list is global because an audit hook cannot be removed.
 _opened: list[sqlite3.Connection] = []
 _listening = threading.Event()
 
@@ -226,7 +226,7 @@ def _note(event: str, arguments: tuple[Any, ...]) -> None:
 
 @pytest.fixture
 def opened() -> Iterator[list[sqlite3.Connection]]:
-    """The connections opened while a test runs."""
+    """Return the connections that are opened while a test runs."""
     if _note not in _hooked:
         sys.addaudithook(_note)
         _hooked.append(_note)
@@ -243,10 +243,10 @@ def ask(connection: sqlite3.Connection, pragma: str) -> Any:
     return connection.execute(f"PRAGMA {pragma}").fetchone()[0]
 
 
-async def test_whoever_writes_flushes_and_whoever_reads_cannot_write(
+async def test_the_writing_connection_flushes_and_reading_connections_cannot_write(
     opened: list[sqlite3.Connection], server: Server, dana: Caller, vc: str
 ) -> None:
-    """Of every connection the server has open, not only of those we know about."""
+    """Check all connections that the server has open, also connections that are unknown to the test."""
     for _ in range(3):
         await server.call(ops.CREATE, ops.CreateTask(project=vc, title="t"), caller=dana)
         await server.call(ops.LIST, ops.ListTasks(project=vc), caller=dana)
@@ -255,9 +255,9 @@ async def test_whoever_writes_flushes_and_whoever_reads_cannot_write(
         try:
             (writers, readers)[ask(connection, "query_only")].append(connection)
         except sqlite3.ProgrammingError:
-            continue  # closed again
+            continue  # the connection is closed
     assert len(writers) == 1 and readers
-    assert ask(writers[0], "synchronous") == 2, "FULL: a commit is flushed"
+    assert ask(writers[0], "synchronous") == 2, "synchronous must be FULL, so that each commit is flushed"
     assert ask(writers[0], "journal_mode") == "wal"
     assert ask(writers[0], "foreign_keys") == 1
     for reader in readers:

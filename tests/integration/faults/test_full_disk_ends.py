@@ -1,4 +1,4 @@
-"""A full disk never makes Maestro forget that a session has ended: no stop is undone, no program runs twice."""
+"""A session that ends while the disk is full stays ended: no stop is undone, and no program runs twice."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WRITES_MAX = 2_000
 
 
 class Shop(Workshop):
-    """A workshop whose data directory lies on a small disk. The checkout lies outside."""
+    """A workshop with its data directory on a small disk. The checkout lies outside the disk."""
 
     def __init__(self, live: LiveServer, repo: Path, disk: disks.SmallDisk, api: Any, project: str) -> None:
         super().__init__(live, repo)
@@ -36,13 +36,13 @@ class Shop(Workshop):
         for number in range(WRITES_MAX):
             try:
                 self._api.call("POST", "/api/tasks", project=self._project, title=f"t{number}")
-            except Exception as error:  # noqa: BLE001 (looked at)
+            except Exception as error:  # noqa: BLE001 (checked below)
                 assert error.body["code"] == "storage_full", error  # type: ignore[attr-defined]
                 return
         raise AssertionError("the disk was never full")
 
     def agent(self, name: str, script: str) -> dict[str, Any]:
-        """Start an agent that notes each start outside the small disk, and wait until it runs."""
+        """Start an agent that records each start outside the small disk, and wait until the agent runs."""
         made = self.spawn_session("--name", name, "--", "sh", "-c", f"echo $$ >> {name}.starts; {script}")
         wait_until(lambda: self.show_session(name)["status"] == "working", what=f"the start of {name}")
         wait_until(lambda: self.read_words(f"{name}.starts"), what=f"the program of {name}")
@@ -59,7 +59,7 @@ class Shop(Workshop):
         return process_identity(int(self.read_words(f"{name}.starts")[0]))
 
     def assert_ended_once(self, name: str, status: str) -> None:
-        """The session has this end, and nothing was started again."""
+        """Assert that the session has this status, and that its program was started only once."""
         assert self.wait_for_session_end(name)["status"] == status
         events = self.run_maestro("events", "--json", "--limit", "500", "--kind", "session.resumed")
         assert (self.starts(name), events) == (1, "")
@@ -74,7 +74,7 @@ def shop(tmp_path: Path, make_repo: Callable[..., Path], connect: Any, init: Any
             pytest.skip(f"a small disk cannot be mounted here: {problem}")
         repo = make_repo("vc")
         live = LiveServer(disk.folder / "home")
-        live.log = tmp_path / "server.log"  # a full disk takes no lines
+        live.log = tmp_path / "server.log"  # outside the disk, because a full disk accepts no lines
         stack.enter_context(live)
         api = connect(live)
         made = Shop(live, repo, disk, api, init(api, "fill"))
@@ -82,7 +82,7 @@ def shop(tmp_path: Path, make_repo: Callable[..., Path], connect: Any, init: Any
         yield made
 
 
-def test_a_stop_on_a_full_disk_stays_a_stop(shop: Shop) -> None:
+def test_a_session_that_is_stopped_on_a_full_disk_stays_stopped(shop: Shop) -> None:
     shop.agent("one", "exec sleep 1000")
     program = shop.agent_process("one")
     shop.fill()
@@ -103,26 +103,26 @@ def test_a_program_that_ends_on_a_full_disk_is_not_run_again(shop: Shop) -> None
     assert "exit code 5" in json.dumps(shop.call_json("session", "explain", "one"))
 
 
-def test_an_end_outlives_its_runner_on_a_full_disk(shop: Shop) -> None:
+def test_the_end_of_a_program_outlives_its_runner_on_a_full_disk(shop: Shop) -> None:
     """The runner writes the end into space that it reserved before the program started."""
     made = shop.agent("one", "while [ ! -e go ]; do sleep 0.01; done; exit 5")
     program, runner = shop.agent_process("one"), shop.runner(made["id"])
     shop.fill()
     (shop.repo / "go").touch()
     control = shop.runner_folder(made["id"]) / "control.sock"
-    wait_until(lambda: not is_running(program) and not control.exists(), what="its end")
+    wait_until(lambda: not is_running(program) and not control.exists(), what="the end of the session")
     kill(runner)
     shop.disk.free()
     shop.assert_ended_once("one", "failed")
     assert "exit code 5" in json.dumps(shop.call_json("session", "explain", "one"))
 
 
-def test_an_end_outlives_runner_and_server_on_a_full_disk(shop: Shop) -> None:
+def test_the_end_of_a_session_outlives_runner_and_server_on_a_full_disk(shop: Shop) -> None:
     made = shop.agent("one", "exec sleep 1000")
     runner = shop.runner(made["id"])
     shop.fill()
     shop.live.run_command("session", "stop", "one", "--timeout", "1s", cwd=shop.repo)
-    wait_until(lambda: not (shop.runner_folder(made["id"]) / "control.sock").exists(), what="its end")
+    wait_until(lambda: not (shop.runner_folder(made["id"]) / "control.sock").exists(), what="the end of the session")
     shop.live.kill()
     kill(runner)
     shop.disk.free()
@@ -131,7 +131,7 @@ def test_an_end_outlives_runner_and_server_on_a_full_disk(shop: Shop) -> None:
 
 
 def test_a_stop_outlives_a_runner_that_is_killed_before_the_program_ends(shop: Shop) -> None:
-    """The wish to stop is on the disk before the program is told."""
+    """The runner stores the request to stop before it signals the program."""
     made = shop.agent("one", "trap '' TERM; echo ready > ready; while :; do sleep 0.05; done")
     wait_until(lambda: shop.read_words("ready"), what="the program's trap")
     program, runner = shop.agent_process("one"), shop.runner(made["id"])
@@ -143,8 +143,8 @@ def test_a_stop_outlives_a_runner_that_is_killed_before_the_program_ends(shop: S
     wait_until(lambda: not is_running(program), what="the end of the program")
 
 
-def test_a_session_is_not_lost_while_its_runner_holds_its_end(shop: Shop) -> None:
-    """The watch on processes sees the program's end first: the runner's report must still win."""
+def test_a_session_is_not_lost_while_its_runner_keeps_the_report_of_its_end(shop: Shop) -> None:
+    """The process watch sees the end of the program first. The runner's report takes precedence."""
     shop.agent("one", "while [ ! -e go ]; do sleep 0.01; done; exit 5")
     program = shop.agent_process("one")
     shop.fill()
@@ -157,7 +157,7 @@ def test_a_session_is_not_lost_while_its_runner_holds_its_end(shop: Shop) -> Non
 
 
 def kill(process: tuple[int, str]) -> None:
-    """Kill a runner, if it is still there."""
+    """Kill a runner if the runner still lives."""
     if is_running(process):
         os.kill(process[0], signal.SIGKILL)
         wait_until(lambda: not is_running(process), what="the end of the runner")
@@ -166,7 +166,7 @@ def kill(process: tuple[int, str]) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("terminal", [True, False], ids=["terminal", "pipes"])
 def test_a_full_disk_does_not_end_a_runner(tmp_path: Path, terminal: bool) -> None:
-    """The transcript is turned over and the log is written to while nothing can be stored."""
+    """The runner starts a new transcript file and writes its log while the disk is full."""
     script = "echo up > $OUTSIDE/up; until [ -e $OUTSIDE/go ]; do sleep 0.01; done; seq 20000; exit 5"
     with contextlib.ExitStack() as stack:
         try:
@@ -180,16 +180,18 @@ def test_a_full_disk_does_not_end_a_runner(tmp_path: Path, terminal: bool) -> No
         wait_until(lambda: (tmp_path / "up").exists(), what="the start of the program")
         disk.fill()
         (tmp_path / "go").touch()
-        wait_until(lambda: (end_record.read_record(one.folder) or {}).get("tail"), what="the record of its end")
+        wait_until(
+            lambda: (end_record.read_record(one.folder) or {}).get("tail"), what="the record of the program's end"
+        )
         disk.free()
         assert one.wait_for_report("exited")["code"] == 5
         assert one.process.wait(30) == 0
         for line in (one.folder / "transcript.cast").read_text().splitlines():
-            json.loads(line)  # a line is whole, or not there
+            json.loads(line)  # each line of the transcript is complete
 
 
-def test_a_claim_that_a_full_disk_kept_from_being_renewed_goes_on(shop: Shop, connect: Any) -> None:
-    """The claim ran out while nothing could be stored: its holder gets time to renew it."""
+def test_a_claim_that_could_not_be_renewed_on_a_full_disk_stays_with_its_holder(shop: Shop, connect: Any) -> None:
+    """The lease of the claim ended while nothing could be stored. The holder gets time to renew the lease."""
     own = shop.call_json("session", "register", "--name", "worker")
     task = shop.create_task("t")
     worker = connect(shop.live, own["token"])

@@ -1,4 +1,4 @@
-"""The disk fills up at a random moment while 20 agents run, stop and end: every end is known, nothing runs twice."""
+"""The disk becomes full at a random moment while agents run: each end is known, and no program runs twice."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from maestro.testing.workshop import Workshop
 
 AGENTS = 20
 DISK_MEGABYTES = 24
-FULL_SECONDS = (0.0, 3.0)  # after the first start of an agent, when the disk is filled
+FULL_SECONDS = (0.0, 3.0)  # the delay before the disk is filled
 SCRIPT = "echo $$ >> {folder}/{name}.starts; while [ ! -e {folder}/{name}.go ]; do sleep 0.1; done; exit {code}"
 
 
 @dataclass
 class Counts:
-    """What all rounds together saw."""
+    """The counts over all rounds."""
 
     stopped: int = 0
     ended: int = 0
@@ -40,13 +40,13 @@ class Counts:
 
 
 class Agent:
-    """One agent: what the round does with it, and what the world outside the disk knows of it."""
+    """One agent: how a round ends the agent, and the starts that it recorded outside the disk."""
 
     def __init__(self, name: str, folder: Path, chance: random.Random) -> None:
         self.name = name
         self.fate = chance.choice(["stop", "end", "end", "stay"])
         self.code = chance.choice([0, 5])
-        self.has_ended = False  # a session that a full disk kept from starting starts later, and has no end yet
+        self.has_ended = False  # a session whose start failed on the full disk starts later, and has no end yet
         self._folder = folder
         self._starts = folder / f"{name}.starts"
 
@@ -66,7 +66,7 @@ class Agent:
         (self._folder / f"{self.name}.go").touch()
 
     def expected(self) -> tuple[str, ...]:
-        """Return the ends that are true of this agent once its program is gone."""
+        """Return the correct final statuses of the session after the end of its program."""
         own = "completed" if self.code == 0 else "failed"
         return {"stop": ("stopped",), "end": (own,), "stay": ()}[self.fate]
 
@@ -106,7 +106,7 @@ class Round:
         """Start some agents, and end some of them before the others start."""
         api = self.connect(self.shop.live)
         for agent in agents:
-            with contextlib.suppress(Exception):  # the disk may be full: then it was not started, or starts later
+            with contextlib.suppress(Exception):  # on a full disk the session is refused, or it starts later
                 fields = {
                     "name": agent.name,
                     "tool": "command",
@@ -125,7 +125,7 @@ class Round:
                 api.call("POST", "/api/tasks", project=self.project, title=f"t{number}")
 
     def _end(self, agent: Agent) -> None:
-        """Let the agent's program end as its fate says. A program that never started has no end yet."""
+        """End the agent's program as the round planned. A program that never started has no end yet."""
         if not agent.starts or agent.fate == "stay":
             return
         if agent.fate == "end":
@@ -145,7 +145,7 @@ class Round:
             api.call("POST", f"/api/sessions/{agent.name}/stop", project=self.project, timeout=100)
 
     def _kill_some(self) -> None:
-        """Kill some runners whose program is gone, and perhaps the server."""
+        """Kill some runners whose programs have ended, and perhaps the server."""
         gone = {int(pid) for agent in self.agents if not agent.is_running for pid in agent.starts}
         for note in self.shop.runner_notes():
             runner = (note["runner"], note["runner_started"])
@@ -181,7 +181,7 @@ class Round:
         self.counts.ended += agent.fate == "end"
 
     def _state(self, api: Any, agent: Agent) -> str:
-        """Return what is known of a session whose end is not known."""
+        """Return the known facts about a session whose end is unknown."""
         session = self._session(api, agent)
         folder = self.shop.live.home / "sessions" / session["id"]
         files = sorted(f"{file.name} ({file.stat().st_size})" for file in folder.iterdir())
@@ -191,12 +191,12 @@ class Round:
         return f"{session['id']} is {session['status']}; {files}; runners {runners}; {log}"
 
     def _session(self, api: Any, agent: Agent) -> dict[str, Any]:
-        """Return the session of an agent: of several with its name, the one that was started first."""
+        """Return the session of an agent: of several sessions with its name, return the first that was started."""
         listed = api.call("GET", "/api/sessions", project=self.project, limit=200)["sessions"]
         return dict(next(one for one in listed if one["name"] == agent.name))
 
     def _stop_the_rest(self, api: Any) -> None:
-        """End all that still runs, and give a wrong restart the time to happen."""
+        """Stop all live sessions, and leave time for a wrong restart."""
 
         def is_quiet() -> bool:
             listed = api.call("GET", "/api/sessions", project=self.project, limit=200)["sessions"]
@@ -212,7 +212,7 @@ class Round:
 @pytest.mark.slow
 @pytest.mark.rounds
 @pytest.mark.timeout(300)
-def test_every_end_is_known_after_a_full_disk(
+def test_every_end_of_a_session_is_known_after_a_full_disk(
     tmp_path: Path, make_repo: Callable[..., Path], connect: Any, init: Any
 ) -> None:
     many, seed, counts = rounds.round_count(2, full=50), rounds.round_seed(), Counts()

@@ -1,4 +1,4 @@
-"""`maestro down` ends within seconds, whatever clients hold open, and leaves no traceback in the log."""
+"""`maestro down` ends within seconds while clients hold connections open, and leaves no traceback in the log."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DOWN_SECONDS_MAX = 3.0
 
 
 class Clients:
-    """Clients that hold connections open and never let go."""
+    """Clients that hold connections open and never close them."""
 
     def __init__(self, live: LiveServer) -> None:
         self._live = live
@@ -27,7 +27,7 @@ class Clients:
         self._open = contextlib.ExitStack()
 
     def http(self, verb: str, path: str, *, body: str = "", length: int = 0, accept: str = "*/*") -> socket.socket:
-        """Send a request whose body may end too early."""
+        """Send a request whose body may be incomplete."""
         head = (
             f"{verb} {path} HTTP/1.1\r\nHost: {self._address[0]}:{self._address[1]}\r\n"
             f"Authorization: Bearer {self._live.token}\r\nAccept: {accept}\r\n"
@@ -61,9 +61,7 @@ def clients(live: LiveServer) -> Iterator[Clients]:
     made.close()
 
 
-def test_down_does_not_wait_for_clients_that_hang(
-    live: LiveServer, clients: Clients, connect: Any, init: Any
-) -> None:
+def test_down_does_not_wait_for_hanging_clients(live: LiveServer, clients: Clients, connect: Any, init: Any) -> None:
     api = connect(live)
     project = init(api, "vc")
     api.call("POST", "/api/tasks", project=project, title="t")
@@ -87,13 +85,13 @@ def test_down_does_not_wait_for_clients_that_hang(
     took = time.monotonic() - begun
     said = (live.home / "server.log").read_text()
     assert "Traceback" not in said and "ERROR" not in said, said
-    assert took < DOWN_SECONDS_MAX, f"it took {took:.1f} s"
+    assert took < DOWN_SECONDS_MAX, f"the stop took {took:.1f} s"
 
 
-def test_a_client_that_reads_nothing_does_not_hold_down_up(
+def test_a_client_that_reads_no_answers_does_not_delay_the_stop(
     live: LiveServer, clients: Clients, connect: Any, init: Any
 ) -> None:
-    """Answers that nobody takes fill the sockets' buffers."""
+    """Unread answers fill the buffers of the sockets."""
     api = connect(live)
     project = init(api, "vc")
     for number in range(20):
@@ -111,4 +109,4 @@ def test_a_client_that_reads_nothing_does_not_hold_down_up(
     took = time.monotonic() - begun
     said = (live.home / "server.log").read_text()
     assert "Traceback" not in said and "ERROR" not in said, said
-    assert took < DOWN_SECONDS_MAX, f"it took {took:.1f} s"
+    assert took < DOWN_SECONDS_MAX, f"the stop took {took:.1f} s"

@@ -1,4 +1,4 @@
-"""The server is killed again and again while clients write: what was acknowledged is there, and nothing is twice."""
+"""The server is killed repeatedly while clients write: each acknowledged write is stored exactly once."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from maestro.testing.live import LiveServer
 
 CLIENTS = 6
 SECONDS_MAX = 30.0
-# What a client sees when the server dies under it; then it asks again with the same key.
+# The errors of a client whose server dies. The client then repeats the request with the same key.
 BROKEN = (OSError, http.client.HTTPException)
 
 
 @dataclass
 class Rounds:
-    """What the clients and the one who kills tell each other."""
+    """The state that the clients and the killing thread share."""
 
     changed: threading.Condition = field(default_factory=threading.Condition)
     acknowledged: int = 0
@@ -43,7 +43,9 @@ class Rounds:
 
     def wait_for(self, what: str, met: Callable[[], bool]) -> None:
         with self.changed:
-            assert self.changed.wait_for(lambda: met() or self.problems, SECONDS_MAX), f"never came: {what}"
+            assert self.changed.wait_for(lambda: met() or self.problems, SECONDS_MAX), (
+                f"{what} did not happen in time"
+            )
             if self.problems:
                 raise self.problems[0]
 
@@ -58,7 +60,7 @@ class Rounds:
 
 @dataclass
 class Sent:
-    """One write that was acknowledged."""
+    """One acknowledged write."""
 
     path: str
     key: str
@@ -67,7 +69,7 @@ class Sent:
 
 
 class Client:
-    """Works through task after task, as one worker; whatever breaks is asked for again until it is answered."""
+    """A worker that works through tasks, and repeats each failed request until the server answers it."""
 
     def __init__(self, number: int, api: Any, rounds: Rounds, project: str, shared: str) -> None:
         self.number = number
@@ -82,7 +84,7 @@ class Client:
         try:
             while not self.rounds.over:
                 self.one_task(len(self.sent))
-        except Exception as error:  # noqa: BLE001 (raised again by whoever waits)
+        except Exception as error:  # noqa: BLE001 (raised again by `wait_for`)
             self.rounds.fail(error)
 
     def one_task(self, turn: int) -> None:
@@ -134,7 +136,7 @@ class Client:
 
 
 def kill_while_asked(server: LiveServer, rounds: Rounds, *, after: int) -> None:
-    """Kill the server with requests under way: halted first, at whatever it was doing, so that some must be."""
+    """Kill the server while all clients wait for answers. A stop signal holds the server at an arbitrary point."""
     assert server.process is not None
     goal, broken = rounds.acknowledged + after, rounds.broken
     rounds.wait_for(f"{after} answers", lambda: rounds.acknowledged >= goal)
@@ -159,7 +161,7 @@ def start_again(server: LiveServer, rounds: Rounds) -> None:
 def survive(
     server: LiveServer, connect: Any, init: Any, *, times: int, after: int
 ) -> tuple[list[Client], str, Rounds]:
-    """Clients at work through that many kills; then all of them finish what they were at."""
+    """Let clients work while the server is killed that many times, then let the clients finish."""
     person = connect(server)
     project = init(person, "vc")
     shared = person.call("POST", "/api/tasks", project=project, title="shared")["id"]
@@ -172,7 +174,7 @@ def survive(
         client.thread.start()
     try:
         for turn in range(times):
-            # At another moment each time.
+            # Kill at a different moment each time.
             kill_while_asked(server, rounds, after=after + 7 * (turn % 5))
             assert rounds.broken >= turn + 1
     finally:
@@ -196,7 +198,7 @@ def assert_nothing_lost_nothing_twice(clients: list[Client], api: Any, project: 
 
 
 def assert_each_move_once(client: Client, events: list[dict[str, Any]]) -> None:
-    """What one client was told is in the log, as often as it was told, in the order in which it asked."""
+    """Assert that the log contains each acknowledged move of a client once, in the client's order."""
     kinds = {
         "start": ["task.started"],
         "block": ["task.blocked"],
@@ -212,7 +214,7 @@ def assert_each_move_once(client: Client, events: list[dict[str, Any]]) -> None:
 
 
 def assert_keys_still_answer(clients: list[Client], api: Any) -> None:
-    """The same key answers with the first result, also from a server that never saw the first request."""
+    """Assert that a repeated key gives the first answer, also from a server that did not get the first request."""
     before = api.call("GET", "/api/status")["events"]
     for client in clients:
         for sent in client.sent[-20:]:
@@ -235,7 +237,9 @@ def check_all(server: LiveServer, clients: list[Client], project: str, connect: 
     assert_sound(server.home)
 
 
-def test_five_kills(live: LiveServer, connect: Any, init: Any, assert_log_agrees: Any) -> None:
+def test_five_kills_lose_and_repeat_no_write(
+    live: LiveServer, connect: Any, init: Any, assert_log_agrees: Any
+) -> None:
     clients, project, _ = survive(live, connect, init, times=5, after=60)
     check_all(live, clients, project, connect, assert_log_agrees)
 
@@ -243,7 +247,9 @@ def test_five_kills(live: LiveServer, connect: Any, init: Any, assert_log_agrees
 @pytest.mark.slow
 @pytest.mark.rounds
 @pytest.mark.timeout(600)
-def test_many_kills(live: LiveServer, connect: Any, init: Any, assert_log_agrees: Any) -> None:
+def test_many_kills_lose_and_repeat_no_write(
+    live: LiveServer, connect: Any, init: Any, assert_log_agrees: Any
+) -> None:
     count = round_tests.round_count(20, full=200)
     clients, project, rounds = survive(live, connect, init, times=count, after=40)
     check_all(live, clients, project, connect, assert_log_agrees)
@@ -252,7 +258,7 @@ def test_many_kills(live: LiveServer, connect: Any, init: Any, assert_log_agrees
     round_tests.report_rounds("kills", count, acknowledged=writes, lost=0, twice=0, gaps=0, median_away=away)
 
 
-def test_a_server_that_is_told_to_stop_loses_nothing_either(
+def test_a_stop_of_the_server_loses_no_write(
     live: LiveServer, connect: Any, init: Any, assert_log_agrees: Any
 ) -> None:
     api = connect(live)

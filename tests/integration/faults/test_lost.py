@@ -1,4 +1,4 @@
-"""Agents that are killed: noticed within moments; and what becomes of a killed coordinator's workers and mail."""
+"""Killed agents become lost within seconds. A parent or the person gets a lost coordinator's workers and mail."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from maestro.testing.live import PYTHON_CLIENT
 
 SECONDS_MAX = 60.0
 LOOKS_MAX = 400
-# Much longer than the grace after a process has ended, much shorter than a lease.
+# Much longer than the grace period after the end of a process, and much shorter than a lease.
 SOON = "45s"
 SLEEPS = ("sleep", "600")
-# An agent that waits for mail once it is told to: the command is its child and writes to its pipe.
+# An agent that waits for mail after a line of input. The command is its child and writes to its pipe.
 WAITS = (
     sys.executable,
     "-c",
@@ -33,7 +33,7 @@ Spawn = Callable[..., subprocess.Popen[bytes]]
 
 @pytest.fixture
 def spawn() -> Iterator[Spawn]:
-    """Starts agents, and ends those that are left."""
+    """Start agents, and kill the remaining agents after the test."""
     begun: list[subprocess.Popen[bytes]] = []
 
     def start(*words: str, **options: Any) -> subprocess.Popen[bytes]:
@@ -47,7 +47,7 @@ def spawn() -> Iterator[Spawn]:
 
 
 def begin_to_wait(office: Any, spawn: Spawn, name: str, *words: str) -> subprocess.Popen[bytes]:
-    """An agent in the middle of a wait. It has no token: it is known by its process."""
+    """Return an agent during a wait. The agent has no token: the server identifies it by its process."""
     agent = spawn(*WAITS, env=office.server.environment(), cwd=office.folder)
     office.join(name, *words, "--pid", str(agent.pid))
     assert agent.stdin is not None
@@ -70,13 +70,13 @@ def subjects(messages: list[dict[str, Any]]) -> list[str]:
 
 
 @pytest.mark.slow
-def test_killed_agents_are_noticed_and_silent_ones_are_not(office: Any, spawn: Spawn) -> None:
+def test_killed_agents_become_lost_and_silent_agents_do_not(office: Any, spawn: Spawn) -> None:
     agents = {name: spawn() for name in ("reaped", "zombie", "talked", "lives")}
     seats = {name: office.join(name, "--pid", str(agent.pid)) for name, agent in agents.items()}
     waits = begin_to_wait(office, spawn, "waited")
     waits_on = begin_to_wait(office, spawn, "waits-on")
     seats["talked"].run("whoami")
-    agents["zombie"].kill()  # and nobody asks how it ended
+    agents["zombie"].kill()  # and no process reads its exit status
     kill(agents["reaped"], agents["talked"], waits)
     lost = ["reaped", "talked", "waited", "zombie"]
     office.person.run("session", "wait", ",".join(lost), "--until", "lost", "--timeout", SOON)
@@ -87,7 +87,7 @@ def test_killed_agents_are_noticed_and_silent_ones_are_not(office: Any, spawn: S
 
 
 @pytest.mark.slow
-def test_an_agent_killed_while_the_server_was_away(office: Any, spawn: Spawn) -> None:
+def test_an_agent_that_is_killed_while_no_server_runs_becomes_lost(office: Any, spawn: Spawn) -> None:
     killed, lives = spawn(), spawn()
     office.join("killed", "--pid", str(killed.pid))
     office.join("lives", "--pid", str(lives.pid))
@@ -100,7 +100,7 @@ def test_an_agent_killed_while_the_server_was_away(office: Any, spawn: Spawn) ->
 
 @pytest.fixture
 def families(office: Any, spawn: Spawn) -> dict[str, Any]:
-    """Two coordinators that will be killed, each with two workers: one has a coordinator above it, one has nobody."""
+    """Register two coordinators with two workers each. One coordinator has a parent, the other has none."""
     boss = office.join("boss", "--mode", "coordinate")
     agents = {name: spawn() for name in ("lead", "alone")}
     lead = office.join("lead", "--mode", "coordinate", "--parent", "boss", "--pid", str(agents["lead"].pid))
@@ -122,12 +122,14 @@ def waited(process: subprocess.Popen[bytes]) -> list[dict[str, Any]]:
 
 
 @pytest.mark.slow
-def test_a_killed_coordinator(office: Any, families: dict[str, Any]) -> None:
+def test_workers_and_mail_of_a_killed_coordinator_go_to_its_parent_or_to_the_person(
+    office: Any, families: dict[str, Any]
+) -> None:
     boss, w1, w2, a1 = (families[name] for name in ("boss", "w1", "w2", "a1"))
     waiting = [families[name].begin("mail", "wait", "--json") for name in ("w1", "w2", "a1", "a2")]
     families["kill"]()
     office.person.run("session", "wait", "lead,alone", "--until", "lost", "--timeout", SOON)
-    # Its workers are told, and whom they have now: whoever is above it takes them, else the person decides.
+    # The workers are told who replaces the lost coordinator: its parent, or else the person.
     expected = [("lead", "boss"), ("lead", "boss"), ("alone", "human"), ("alone", "human")]
     for seat, process, (name, instead) in zip((w1, w2, a1, None), waiting, expected, strict=True):
         notice, *more = waited(process)
@@ -140,11 +142,11 @@ def test_a_killed_coordinator(office: Any, families: dict[str, Any]) -> None:
     assert not a1.run("whoami")["coordinator"]["fresh"]
     (ask,) = office.person.run("ask", "list")["asks"]
     assert "alone is lost" in ask["title"] and "adopt by boss" in ask["choices"]
-    # What it had not read has gone to whoever is above it, with a reason.
+    # Unread mail of the lost coordinator has gone to its parent or to the person, with a reason.
     taken = "You are the coordinator of lead's workers now"
     assert_told(boss, "unread", "lead has ended (lost)", also=["lead is lost", taken])
     assert_told(office.person, "also unread", "alone has ended (lost)", also=["alone is lost"])
-    # Mail for it goes the same way, however it is addressed.
+    # New mail for the lost coordinator goes the same way, with every form of its address.
     for words, reason in (
         (["--to-coordinator"], None),
         (["coordinator"], None),
@@ -156,7 +158,7 @@ def test_a_killed_coordinator(office: Any, families: dict[str, Any]) -> None:
     for words in (["--to-coordinator"], ["alone"]):
         send(a1, "late", *words)
         assert_told(office.person, "late", "alone has ended (lost)")
-    # The person says who takes over the workers of the other, and its mail goes there with them.
+    # The person chooses a new coordinator for the other workers, and later mail goes to the new coordinator.
     office.person.run("ask", "answer", ask["id"], "adopt by boss")
     assert subjects(a1.run("mail", "wait")["messages"]) == ["boss is your coordinator now"]
     assert a1.run("whoami")["coordinator"]["name"] == "boss"
@@ -174,7 +176,7 @@ def send(seat: Any, subject: str, *to: str) -> None:
 
 
 def assert_told(seat: Any, subject: str, reason: str | None, *, also: list[str] | None = None) -> None:
-    """This message, and why it came here, is in an inbox, with nothing else but what is named."""
+    """Assert that the inbox contains exactly this message, with its reason, and the other named messages."""
     words = ["--count", str(1 + len(also or []))]
     found = {message["subject"]: message["reason"] for message in seat.run("mail", "wait", *words)["messages"]}
     assert set(found) == {subject, *(also or [])}
@@ -183,8 +185,10 @@ def assert_told(seat: Any, subject: str, reason: str | None, *, also: list[str] 
 
 
 @pytest.mark.slow
-def test_mail_that_nobody_above_can_take_is_never_lost(office: Any, families: dict[str, Any]) -> None:
-    """The killed one's parent ends before anybody has read: it goes further up, and in the end to the person."""
+def test_mail_of_a_lost_session_reaches_the_person_when_no_parent_is_left(
+    office: Any, families: dict[str, Any]
+) -> None:
+    """The parent of the lost session ends before it reads the mail, so the mail goes to the person."""
     families["kill"]()
     office.person.run("session", "wait", "lead,alone", "--until", "lost", "--timeout", SOON)
     office.person.run("session", "end", "boss")

@@ -1,6 +1,7 @@
-"""The server is killed again and again while senders, waiters and readers are busy.
+"""The server is killed repeatedly while sessions send, wait and read.
 
-What was acknowledged is there once and is read once; what counts as read was printed whole before; waiters come back.
+Each acknowledged message is stored once and read once. A message counts as read only after a client has
+printed all of it. Waits survive each kill.
 """
 
 from __future__ import annotations
@@ -33,15 +34,15 @@ BROKEN = (OSError, http.client.HTTPException)
 
 
 class HungUp(OSError):
-    """A client has gone before its answer came."""
+    """A client ended the connection before the answer."""
 
 
 @dataclass
 class Rounds:
-    """What those who work and the one who kills tell each other."""
+    """The state that the workers and the killing thread share."""
 
     changed: threading.Condition = field(default_factory=threading.Condition)
-    acknowledged: dict[str, tuple[str, str]] = field(default_factory=dict)  # message: recipient, text
+    acknowledged: dict[str, tuple[str, str]] = field(default_factory=dict)  # message id: recipient and text
     under_way: set[str] = field(default_factory=set)
     servers: int = 1
     over: bool = False
@@ -49,7 +50,9 @@ class Rounds:
 
     def wait_for(self, what: str, met: Callable[[], bool]) -> None:
         with self.changed:
-            assert self.changed.wait_for(lambda: met() or self.problems, SECONDS_MAX), f"never came: {what}"
+            assert self.changed.wait_for(lambda: met() or self.problems, SECONDS_MAX), (
+                f"{what} did not happen in time"
+            )
             if self.problems:
                 raise self.problems[0]
 
@@ -66,7 +69,7 @@ class Rounds:
 
 
 class Worker:
-    """Does one thing again and again, in a thread of its own, until it is over."""
+    """A thread that repeats one action until the test is over."""
 
     def __init__(self, rounds: Rounds, seat: Any) -> None:
         self.rounds = rounds
@@ -81,16 +84,16 @@ class Worker:
                 seen = self.rounds.servers
                 if not self.once(turn):
                     self.rounds.another_server(seen)
-        except Exception as error:  # noqa: BLE001 (raised again by whoever waits)
+        except Exception as error:  # noqa: BLE001 (raised again by `wait_for`)
             self.rounds.fail(error)
 
     def once(self, turn: int) -> bool:
-        """Whether the server was there."""
+        """Do the action once; return whether a server answered."""
         raise NotImplementedError
 
 
 class Sender(Worker):
-    """Sends message after message; what was not answered is sent again under the same key."""
+    """Send messages, and repeat an unanswered message with the same key."""
 
     def __init__(self, rounds: Rounds, seat: Any, to: list[Any]) -> None:
         super().__init__(rounds, seat)
@@ -134,7 +137,7 @@ class HttpSender(Sender):
         return self.api.send("POST", "/api/mail", body, headers={"Idempotency-Key": key}, sent=sent)
 
     def hang_up(self, key: str, body: bytes) -> None:
-        """Asked, but gone before the answer: it may have been carried out."""
+        """Send a request and end the connection before the answer. The server may have carried out the request."""
 
         def go() -> None:
             raise HungUp
@@ -155,7 +158,7 @@ class CommandSender(Sender):
 
 
 class Reader(Worker):
-    """Reads its mail with a client of its own; all that the client prints goes to a file."""
+    """Read mail with a client whose output goes to a file."""
 
     def __init__(self, rounds: Rounds, seat: Any, client: tuple[str, ...], file: Path, *words: str) -> None:
         super().__init__(rounds, seat)
@@ -171,7 +174,7 @@ class Reader(Worker):
         return process.returncode != NO_SERVER
 
     def printed(self) -> dict[str, str]:
-        """Every message that came out whole, with its text; a line that broke off is none."""
+        """Return the text of each completely printed message. An incomplete line does not count."""
         found = {}
         for line in self.file.read_bytes().splitlines(keepends=True) if self.file.exists() else ():
             if line.endswith(b"\n"):
@@ -180,7 +183,7 @@ class Reader(Worker):
 
 
 class RawReader(Reader):
-    """Speaks the frames itself, and notes what it was given before it says so."""
+    """Read mail with frames, and store the mail before the confirmation."""
 
     def once(self, turn: int) -> bool:
         try:
@@ -192,7 +195,7 @@ class RawReader(Reader):
             with self.file.open("ab") as out:
                 out.write(command.out if asked is not None else b"")
             if asked is None or turn % 3 == 0:
-                return True  # there was nothing, or the server has gone, or this one dies before it confirms
+                return True  # no mail came, or the server ended, or this client ends before the confirmation
             command.confirm_output()
             return command.read_to(b"X") is not None
         except OSError:
@@ -202,7 +205,7 @@ class RawReader(Reader):
 
 
 class RestReader(Reader):
-    """Waits over HTTP; the next call's cursor says that the answer before has been noted."""
+    """Wait over HTTP. The cursor of the next call confirms the previous answer."""
 
     cursor = ""
     api: Any = None
@@ -224,7 +227,7 @@ class RestReader(Reader):
 
 
 def kill_while_busy(server: LiveServer, rounds: Rounds, *, after: int) -> None:
-    """Kill the server with requests under way: halted first, at whatever it was doing, so that some must be."""
+    """Kill the server while all senders wait for answers. A stop signal holds the server at an arbitrary point."""
     assert server.process is not None
     goal = len(rounds.acknowledged) + after
     rounds.wait_for(f"{after} answers", lambda: len(rounds.acknowledged) >= goal)
@@ -244,7 +247,7 @@ def survive(server: LiveServer, workers: list[Worker], rounds: Rounds, *, times:
         worker.thread.start()
     try:
         for turn in range(times):
-            kill_while_busy(server, rounds, after=after + 7 * (turn % 5))  # at another moment each time
+            kill_while_busy(server, rounds, after=after + 7 * (turn % 5))  # at a different moment each time
     finally:
         rounds.tell(lambda: setattr(rounds, "over", True))
         if server.process is None or server.process.poll() is not None:
@@ -266,31 +269,31 @@ def read_the_rest(reader: Reader) -> None:
 
 def assert_every_receipt_is_true(rounds: Rounds, readers: list[Reader], events: list[dict[str, Any]]) -> None:
     sent = Counter(event["data"]["subject"] for event in events if event["kind"] == "mail.sent")
-    assert set(sent.values()) == {1}, "one message is there twice"
+    assert set(sent.values()) == {1}, "a message is stored twice"
     there = {event["subject"] for event in events if event["kind"] == "mail.sent"}
-    assert set(rounds.acknowledged) <= there, "an acknowledged message is gone"
+    assert set(rounds.acknowledged) <= there, "an acknowledged message is missing"
     printed = {(message, reader.seat.id): text for reader in readers for message, text in reader.printed().items()}
     read = Counter((event["subject"], event["data"]["mailbox"]) for event in events if event["kind"] == "mail.read")
-    assert set(read.values()) == {1}, "something was read twice"
-    assert set(read) <= set(printed), "something counts as read that nobody printed"
+    assert set(read.values()) == {1}, "a message was read twice"
+    assert set(read) <= set(printed), "a message counts as read that no client printed"
     for message, (recipient, text) in rounds.acknowledged.items():
-        assert (message, recipient) in read, f"{message} never came"
+        assert (message, recipient) in read, f"{message} was never read"
         assert printed[message, recipient] == text
 
 
 def assert_keys_still_answer(senders: list[Worker], rounds: Rounds) -> None:
-    """The same key gives the first message again, also from a server that never saw the first request."""
+    """Assert that a repeated key gives the first message, also from a server that did not get the first request."""
     for sender in senders:
         if isinstance(sender, HttpSender):
             sender.count -= 1
             before = dict(rounds.acknowledged)
-            assert sender.once(0), "there is a server"
+            assert sender.once(0), "no server answers"
             assert rounds.acknowledged == before
 
 
 @pytest.fixture
 def busy_office(live: LiveServer, make_office: Callable[..., Any]) -> Any:
-    """One in which nobody is too fast."""
+    """Provide an office without rate limits for mail."""
     live.stop()
     rates = ("mail_per_minute", "family_mail_per_minute", "project_mail_per_minute")
     (live.home / SETTINGS).write_text("".join(f"{name} = 0\n" for name in rates))
@@ -336,7 +339,7 @@ def play(office: Any, relay: FrameRelay, clients: dict[str, Any], connect: Any, 
             read_the_rest(reader)
         assert_every_receipt_is_true(rounds, readers, connect(office.server).events())
         for name, seat in patient.items():
-            assert waiters[name].poll() is None, "it should wait through every kill"
+            assert waiters[name].poll() is None, "the wait must survive each kill"
             office.send(seat.name, f"for {name}")
             out, err = waiters[name].communicate(timeout=SECONDS_MAX)
             assert waiters[name].returncode == 0, err
@@ -348,14 +351,18 @@ def play(office: Any, relay: FrameRelay, clients: dict[str, Any], connect: Any, 
             process.communicate()
 
 
-def test_five_kills(busy_office: Any, relay: FrameRelay, clients: Any, connect: Any, tmp_path: Path) -> None:
+def test_five_kills_lose_and_repeat_no_message(
+    busy_office: Any, relay: FrameRelay, clients: Any, connect: Any, tmp_path: Path
+) -> None:
     play(busy_office, relay, clients, connect, tmp_path, times=5, after=40)
 
 
 @pytest.mark.slow
 @pytest.mark.rounds
 @pytest.mark.timeout(600)
-def test_many_kills(busy_office: Any, relay: FrameRelay, clients: Any, connect: Any, tmp_path: Path) -> None:
+def test_many_kills_lose_and_repeat_no_message(
+    busy_office: Any, relay: FrameRelay, clients: Any, connect: Any, tmp_path: Path
+) -> None:
     count = round_tests.round_count(15, full=50)
     play(busy_office, relay, clients, connect, tmp_path, times=count, after=40)
     round_tests.report_rounds("mail kills", count, lost=0, twice=0)

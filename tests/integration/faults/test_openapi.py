@@ -1,4 +1,4 @@
-"""The API does as it says: every answer to every operation, asked well or badly, is one that it declares."""
+"""Each answer of the API, to valid and to invalid requests, conforms to the OpenAPI description."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from schemathesis.specs.openapi.checks import (
 from maestro.operations.registry import REGISTRY
 from maestro.testing.live import LiveServer
 
-# They end the server and write files anywhere; they are asked below, with care.
+# These operations end the server or write files anywhere. Separate tests below call them.
 APART = {"server.stop", "server.backup"}
 ALL = sorted(set(REGISTRY) - APART)
 EXAMPLES = 20
-# Their time limit is in the body.
+# Operations with a time limit in the body.
 WAITING = ("mail.wait", "session.wait", "ask.wait", "ask.create", "mail.send", "mail.reply", "session.prompt")
 WAIT_MILLIS = 20
 
@@ -43,7 +43,7 @@ AS_DECLARED = [
 
 
 class World:
-    """A server with something in it, and how to reach it."""
+    """A server with a project, tasks, members and sessions, and its OpenAPI description."""
 
     def __init__(self, server: LiveServer, folder: Path) -> None:
         self.server = server
@@ -67,7 +67,7 @@ class World:
             self.post(f"/api/tasks/{self.tasks[task]}/{move}")
 
     def ids(self, path: str) -> list[str]:
-        """What a path's `{id}` can be."""
+        """Return the possible values of `{id}` in a path."""
         if "/documents/{id}" in path:
             return [self.document]
         if path.startswith("/api/members/"):
@@ -75,7 +75,7 @@ class World:
         return [self.team] if path.startswith("/api/teams/") else self.tasks
 
     def remember(self, name: str, answer: Any) -> None:
-        """What was made can be asked for; what is gone cannot."""
+        """Remember a created task, and forget a deleted task."""
         if name == "task.create":
             self.tasks.append(answer["id"])
         elif name == "task.delete":
@@ -97,7 +97,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 
 def sensible(world: World) -> dict[str, st.SearchStrategy[Any]]:
-    """Values that mean something here, by the name of their field."""
+    """Return strategies for values that exist on the server, by the name of their field."""
     task = st.sampled_from(world.tasks)
     return {
         "project": st.just(world.project),
@@ -119,7 +119,7 @@ def sensible(world: World) -> dict[str, st.SearchStrategy[Any]]:
 
 
 def point(case: Any, world: World, dice: st.DataObject) -> None:
-    """Point a request at what is there: else almost all answers would be `not found`."""
+    """Let a request refer to existing objects. Otherwise almost all answers would be `not found`."""
     given = case.path_parameters or {}
     if "id" in given:
         given["id"] = dice.draw(st.sampled_from(world.ids(case.path)))
@@ -144,7 +144,7 @@ def declares_project(operation: Any) -> bool:
 
 
 def hurry(case: Any, mode: GenerationMode) -> None:
-    """A wait answers soon, unless its time limit is what is wrong with the request."""
+    """Shorten a wait, unless its time limit is the invalid part of the request."""
     if not isinstance(case.body, dict) and mode is GenerationMode.POSITIVE:
         case.body = {}
     if isinstance(case.body, dict) and (mode is GenerationMode.POSITIVE or "timeout" not in case.body):
@@ -152,7 +152,7 @@ def hurry(case: Any, mode: GenerationMode) -> None:
 
 
 def well_asked(case: Any) -> bool:
-    """Whether a query that was to be bad turned out good: what is left out and then added again at random can."""
+    """Return whether a query that should be invalid is valid by chance."""
     raw = case.operation.definition.raw
     declared = {parameter["name"]: parameter for parameter in raw["parameters"]}
     if "requestBody" in raw or any(parameter["in"] != "query" for parameter in declared.values()):
@@ -167,7 +167,7 @@ def well_asked(case: Any) -> bool:
 
 
 def ask_at_random(world: World, name: str, mode: GenerationMode) -> int:
-    """Ask one operation in many ways; how often it said yes."""
+    """Call one operation with many requests; return the number of successful answers."""
     operation = world.operations[name]
     done = 0
 
@@ -178,7 +178,7 @@ def ask_at_random(world: World, name: str, mode: GenerationMode) -> int:
         deadline=None,
         database=None,
         suppress_health_check=list(HealthCheck),
-        phases=[Phase.generate],  # a failing request says enough; looking for a shorter one takes minutes
+        phases=[Phase.generate],  # a search for a shorter failing request would take minutes
     )
     def ask(case: Any, dice: st.DataObject) -> None:
         nonlocal done
@@ -203,12 +203,12 @@ def ask_at_random(world: World, name: str, mode: GenerationMode) -> int:
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_what_is_asked_well_is_answered_as_declared(world: World, name: str) -> None:
+def test_a_valid_request_gets_a_declared_answer(world: World, name: str) -> None:
     ask_at_random(world, name, GenerationMode.POSITIVE)
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_what_is_asked_badly_is_refused_as_declared(world: World, name: str) -> None:
+def test_an_invalid_request_gets_a_declared_refusal(world: World, name: str) -> None:
     operation = world.operations[name]
     if not operation.body and not list(operation.iter_parameters()):
         pytest.skip("nothing can be asked of it badly")
@@ -219,19 +219,19 @@ def test_what_is_asked_badly_is_refused_as_declared(world: World, name: str) -> 
     ask_at_random(world, name, GenerationMode.NEGATIVE)
 
 
-# What is asked with care.
+# The operations that end the server or write files.
 
 
 @pytest.fixture
 def own(tmp_path: Path, live: LiveServer) -> Iterator[World]:
-    """A world that a test may end."""
+    """Provide a server that a test may end."""
     world = World(live, tmp_path / "vc")
     with world.session, world.worker:
         yield world
 
 
 def ask(world: World, name: str, *, token: requests.Session | None = None, **parts: Any) -> requests.Response:
-    """One request, whose answer must be as declared."""
+    """Send one request, and check that the answer is declared."""
     case = world.operations[name].Case(**parts)
     answer: requests.Response = case.call(base_url=world.server.url, session=token or world.session, timeout=30)
     case.validate_response(answer, checks=AS_DECLARED)
@@ -254,7 +254,7 @@ def test_a_backup_answers_as_declared(own: World, tmp_path: Path) -> None:
     assert backup(f"{tmp_path}/{'x' * 300}") in (400, 404)
 
 
-def test_stopping_answers_as_declared_and_stops(own: World) -> None:
+def test_a_stop_answers_as_declared_and_ends_the_server(own: World) -> None:
     empty: dict[str, Any] = {"body": {}, "media_type": "application/json"}
     assert ask(own, "server.stop", token=own.worker, **empty).status_code == 403
     assert ask(own, "server.status").status_code == 200
@@ -264,7 +264,7 @@ def test_stopping_answers_as_declared_and_stops(own: World) -> None:
     assert own.server.process.wait(30) == 0
 
 
-def test_the_log_streams_as_declared(own: World) -> None:
+def test_the_stream_of_events_is_as_declared(own: World) -> None:
     last = own.session.get(f"{own.server.url}/api/status", timeout=30).json()["events"]
     headers = {"Accept": "text/event-stream", "Last-Event-ID": str(last - 2)}
     with own.session.get(f"{own.server.url}/api/events", headers=headers, stream=True, timeout=30) as answer:
@@ -275,7 +275,7 @@ def test_the_log_streams_as_declared(own: World) -> None:
         assert ids == [b"id: %d" % (last - 1), b"id: %d" % last]
 
 
-def test_waiting_answers_as_declared(own: World) -> None:
+def test_a_wait_answers_as_declared(own: World) -> None:
     def wait(task: int, **more: Any) -> int:
         query = {"ids": [own.tasks[task]], "timeout": 50, **more}
         return ask(own, "task.wait", query=query).status_code
@@ -283,8 +283,8 @@ def test_waiting_answers_as_declared(own: World) -> None:
     assert wait(0) == 408  # open
     assert wait(0, until="ready") == 200
     assert wait(2) == 200  # completed
-    assert wait(3) == 200  # cancelled: it will never be completed, and the answer says so
+    assert wait(3) == 200  # cancelled: the answer says that the task will never be completed
 
 
-def test_every_operation_is_described_once_and_nothing_else_is(own: World) -> None:
+def test_the_description_contains_every_operation_and_no_other(own: World) -> None:
     assert set(own.operations) == set(REGISTRY)

@@ -1,4 +1,4 @@
-"""Whatever a disk keeps of what was not yet flushed when the power fails: every acknowledged write is there."""
+"""Every acknowledged write survives a power loss, whatever part of the unflushed data the disk keeps."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from maestro.testing import disk_states, rounds
 from maestro.testing.disk_states import DiskRecord, DiskState, RecordKind, ReplayedDisk
 from maestro.testing.live import LiveServer
 
-WORKERS, LIVES, TURNS = 4, 2, 50  # enough for a checkpoint while agents write
+WORKERS, LIVES, TURNS = 4, 2, 50  # enough writes for a checkpoint while agents write
 SECONDS_MAX = 60.0
 
 
 @pytest.fixture(scope="session")
 def recorder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The library that records what a process does to its files."""
+    """Compile the library that records how a process changes its files; return the path of the library."""
     compiler = shutil.which("cc")
     if compiler is None:
         pytest.skip("there is no C compiler")
@@ -55,7 +55,7 @@ class Recorded:
         self.live = LiveServer(self.home, environment)
 
     def call(self, where: str, /, **fields: Any) -> Any:
-        """Send one write, and mark it in the record once it is acknowledged."""
+        """Send one write; return the answer."""
         connection = http.client.HTTPConnection(self.live.url.removeprefix("http://"), timeout=SECONDS_MAX)
         headers = {"Authorization": f"Bearer {self.live.token}", "Content-Type": "application/json"}
         connection.request("POST", where, json.dumps(fields), headers)
@@ -70,7 +70,7 @@ class Recorded:
 
 
 def work(server: Recorded, project: str, number: int, chance: random.Random, problems: list[Exception]) -> None:
-    """Write as an agent does: a session, tasks, mail, documents, some of them large."""
+    """Write as an agent does: a session, tasks, mail and documents, some of them large."""
     try:
         session = server.call("/api/sessions", project=project, name=f"worker-{number}")
         server.acknowledge(kind="session", id=session["id"], token=session["token"])
@@ -86,12 +86,12 @@ def work(server: Recorded, project: str, number: int, chance: random.Random, pro
                 f"/api/tasks/{task['id']}/documents", title="d", file_name="d.txt", content=encoded
             )
             server.acknowledge(kind="document", id=document["id"], text=content)
-    except Exception as error:  # noqa: BLE001 (raised again by whoever waits)
+    except Exception as error:  # noqa: BLE001 (raised again by `record_lives`)
         problems.append(error)
 
 
 def record_lives(server: Recorded, seed: int) -> None:
-    """Let servers live and end, one after the other, while agents write."""
+    """Start and stop servers, one after the other, while agents write."""
     problems: list[Exception] = []
     try:
         for life in range(LIVES):
@@ -103,7 +103,7 @@ def record_lives(server: Recorded, seed: int) -> None:
 
 
 def set_days(server: Recorded, days: int) -> None:
-    """Change a setting: a file beside the database."""
+    """Change a setting, which is in a file beside the database."""
     done = server.live.run_command("config", "set", "events_days", str(days))
     assert done.returncode == 0, done.stderr
     server.acknowledge(kind="setting", id="events_days", days=days)
@@ -124,7 +124,7 @@ def live_once(server: Recorded, seed: int, life: int, problems: list[Exception])
         worker.start()
     for worker in workers:
         worker.join(SECONDS_MAX)
-    server.live.stop()  # a checkpoint, and the end of the write-ahead log
+    server.live.stop()  # the stop makes a checkpoint and ends the write-ahead log
     server.acknowledge(kind="stopped")
 
 
@@ -143,7 +143,7 @@ def is_checkpointed_at_work(records: list[DiskRecord]) -> bool:
 
 @dataclass
 class Found:
-    """What the states of one record showed."""
+    """The results of all checked states."""
 
     states: int = 0
     lost: list[str] = field(default_factory=list)
@@ -156,7 +156,7 @@ def sample(
     chance: random.Random,
     check: Callable[[ReplayedDisk, list[Any]], None],
 ) -> None:
-    """Replay the records and check that many states, at random moments."""
+    """Replay the records, and check so many possible states of the disk at random moments."""
     moments = sorted(chance.randint(0, len(records)) for _ in range(count))
     acknowledged: list[Any] = []
     for place, record in enumerate([*records, None]):
@@ -170,14 +170,14 @@ def sample(
 
 
 def write_state(target: Path, state: DiskState) -> Path:
-    """Make a data directory of a state."""
+    """Write a state of the disk into a data directory."""
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(mode=0o700)
     for path, content in state.items():
         file = target / path.removeprefix("/")
         if content is None:
             file.mkdir(parents=True, exist_ok=True)
-        elif not path.endswith("-shm"):  # shared memory: made anew after a power loss
+        elif not path.endswith("-shm"):  # SQLite creates the shared memory again after a power loss
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(content)
             file.chmod(0o600)
@@ -185,7 +185,7 @@ def write_state(target: Path, state: DiskState) -> Path:
 
 
 def lost_of(home: Path, acknowledged: list[Any]) -> list[str]:
-    """Return the acknowledged writes that a data directory does not have."""
+    """Return the acknowledged writes that are missing in a data directory."""
     wanted = [one for one in acknowledged if one["kind"] != "stopped"]
     if not wanted:
         return []
@@ -198,7 +198,7 @@ def lost_of(home: Path, acknowledged: list[Any]) -> list[str]:
 
 
 def has(home: Path, database: sqlite3.Connection, one: dict[str, Any]) -> bool:
-    """Return whether one acknowledged write is there, whole."""
+    """Return whether one acknowledged write is stored completely."""
     if one["kind"] == "setting":
         file = home / SETTINGS
         return file.exists() and tomllib.loads(file.read_text()).get(one["id"], 0) >= one["days"]
@@ -220,7 +220,7 @@ def has(home: Path, database: sqlite3.Connection, one: dict[str, Any]) -> bool:
 
 
 def token_of(home: Path, session_id: str) -> str:
-    """Return the token that the key in a data directory makes for a session."""
+    """Return the token of a session, computed with the secret of a data directory."""
     try:
         key = (home / SECRET).read_text().strip()
     except FileNotFoundError:
@@ -232,19 +232,19 @@ def token_of(home: Path, session_id: str) -> str:
 @pytest.mark.slow
 @pytest.mark.rounds
 @pytest.mark.timeout(300)
-def test_every_acknowledged_write_is_there_after_a_power_loss(tmp_path: Path, recorder: Path) -> None:
+def test_every_acknowledged_write_survives_a_power_loss(tmp_path: Path, recorder: Path) -> None:
     seed, count = rounds.round_seed(), rounds.round_count(60, full=1000)
     server = Recorded(tmp_path, recorder)
     record_lives(server, seed)
     records = list(disk_states.read_log(server.log))
-    assert is_checkpointed_at_work(records), "the write-ahead log begins anew while agents write"
+    assert is_checkpointed_at_work(records), "no checkpoint happened while agents wrote"
     chance, found = random.Random(seed), Found()
 
     def check(disk: ReplayedDisk, acknowledged: list[Any]) -> None:
         home = write_state(tmp_path / "state", disk.possible_state(chance))
         found.lost += [f"state {found.states}: {one}" for one in lost_of(home, acknowledged)]
         if found.states % 100 == 0:
-            with LiveServer(home) as live:  # a whole server opens it too
+            with LiveServer(home) as live:  # a real server must open the state too
                 live.stop()
         found.states += 1
 
@@ -267,7 +267,7 @@ def make_home(home: Path, name: str) -> None:
 
 
 def state_of(home: Path) -> str:
-    """Return which of both states a data directory has, whole; a start finishes a restore that was cut off."""
+    """Return which of the two states a data directory has, after the end of an interrupted restore."""
     replacement.finish_replacement(home)
     with contextlib.closing(sqlite3.connect(home / DATABASE)) as database:
         assert database.execute("PRAGMA quick_check").fetchone() == ("ok",)
@@ -279,7 +279,7 @@ def state_of(home: Path) -> str:
 @pytest.mark.slow
 @pytest.mark.rounds
 @pytest.mark.timeout(300)
-def test_a_power_loss_in_a_restore_leaves_the_old_or_the_new_state(tmp_path: Path, recorder: Path) -> None:
+def test_a_power_loss_during_a_restore_leaves_the_old_or_the_new_state(tmp_path: Path, recorder: Path) -> None:
     seed, count = rounds.round_seed(), rounds.round_count(60, full=1000)
     make_home(tmp_path / "other", "new")
     backup = tmp_path / "backup.tar"
@@ -289,7 +289,7 @@ def test_a_power_loss_in_a_restore_leaves_the_old_or_the_new_state(tmp_path: Pat
     make_home(server.home, "old")
     files = [file for file in server.home.rglob("*") if file.is_file()]
     start = {f"/{file.relative_to(server.home)}": file.read_bytes() for file in files}
-    server.log.write_bytes(b"")  # what was before the restore is safe
+    server.log.write_bytes(b"")  # everything before the restore is on the disk
     words = [sys.executable, "-m", "maestro.server", "--home", str(server.home), "--restore", str(backup)]
     subprocess.run(words, env=server.live.environment(), check=True, capture_output=True)
     server.acknowledge(kind="restored")
@@ -298,7 +298,7 @@ def test_a_power_loss_in_a_restore_leaves_the_old_or_the_new_state(tmp_path: Pat
 
     def check(disk: ReplayedDisk, acknowledged: list[Any]) -> None:
         state = state_of(write_state(tmp_path / "state", disk.possible_state(chance)))
-        assert state == "new" or not acknowledged, f"seed {seed}: the restore was acknowledged"
+        assert state == "new" or not acknowledged, f"seed {seed}: the acknowledged restore is lost"
         found[state] += 1
 
     sample(records, ReplayedDisk(start), count, chance, check)

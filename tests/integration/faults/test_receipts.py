@@ -1,4 +1,4 @@
-"""A receipt is never ahead of the truth: mail counts as read when it has come out whole, and not a moment before."""
+"""A receipt is never early: mail counts as read only after a client has printed it completely."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ def worker(office: Any) -> Any:
 
 
 def ask(worker: Any, *words: str) -> RawCommand:
-    """A command of the worker's, sent by hand."""
+    """Send a command of the worker as raw frames."""
     return RawCommand(worker.server.home / SOCKET, *words, environment=worker.env, directory=str(worker.folder))
 
 
 def settle(office: Any, message: str, worker: Any, status: str) -> None:
-    """Until the server has noticed; what it says then is its last word, for nobody is left to say more."""
+    """Wait until the server has stored the status. No client is left that could change the status later."""
     told = []
     for _ in range(LOOKS_MAX):
         told.append(office.receipts(message)[worker.id])
-        assert "read" not in told or status == "read", "read, although it never came out"
+        assert "read" not in told or status == "read", "the mail counts as read, but no client has printed it"
         if told[-1] == status:
             return
     raise AssertionError(f"it should be {status}, but is {told[-1]}")
@@ -50,7 +50,7 @@ def unread(worker: Any) -> list[str]:
 
 
 def send_much(office: Any, *, to: str = "w") -> list[str]:
-    """More than any pipe or socket holds, in bodies that are not too long for an inbox."""
+    """Send more mail than any pipe or socket holds, in bodies that are short enough for an inbox."""
     text = "x" * (limits.inbox_body_chars_max - 1000)
     return [office.send(to, f"m{number}", "--message", text) for number in range(10)]
 
@@ -59,7 +59,9 @@ def send_much(office: Any, *, to: str = "w") -> list[str]:
 
 
 @pytest.mark.parametrize("words", [("mail", "inbox"), ("mail", "inbox", "--json"), ("mail", "wait")], ids=" ".join)
-def test_between_the_answer_and_its_confirmation(office: Any, worker: Any, words: tuple[str, ...]) -> None:
+def test_mail_stays_unread_when_a_client_dies_between_the_answer_and_its_confirmation(
+    office: Any, worker: Any, words: tuple[str, ...]
+) -> None:
     message = office.send("w", "careful")
     for _ in range(3):
         command = ask(worker, *words)
@@ -72,7 +74,7 @@ def test_between_the_answer_and_its_confirmation(office: Any, worker: Any, words
     assert worker.run("mail", "inbox")["messages"] == []
 
 
-def test_before_it_has_read_anything(office: Any, worker: Any) -> None:
+def test_mail_stays_unread_when_a_client_dies_before_it_reads_the_answer(office: Any, worker: Any) -> None:
     message = office.send("w", "careful")
     for _ in range(20):
         ask(worker, "mail", "inbox").close_connection()
@@ -81,7 +83,7 @@ def test_before_it_has_read_anything(office: Any, worker: Any) -> None:
     assert office.receipts(message)[worker.id] in ("sent", "delivered")
 
 
-def test_in_the_middle_of_the_answer(office: Any, worker: Any) -> None:
+def test_mail_stays_unread_when_a_client_dies_in_the_middle_of_the_answer(office: Any, worker: Any) -> None:
     messages = send_much(office)
     command = ask(worker, "mail", "inbox")
     assert len(command.sock.recv(1000)) > 0
@@ -90,8 +92,8 @@ def test_in_the_middle_of_the_answer(office: Any, worker: Any) -> None:
     assert {office.receipts(message)[worker.id] for message in messages} <= {"sent", "delivered"}
 
 
-def test_right_after_it_has_confirmed(office: Any, worker: Any) -> None:
-    """It came out, whoever died then."""
+def test_mail_is_read_when_a_client_dies_right_after_its_confirmation(office: Any, worker: Any) -> None:
+    """The client had printed the mail before it died."""
     message = office.send("w", "careful")
     command = ask(worker, "mail", "inbox")
     assert command.read_to(b"C") is not None
@@ -101,7 +103,7 @@ def test_right_after_it_has_confirmed(office: Any, worker: Any) -> None:
     assert unread(worker) == []
 
 
-# A client that says something else than that it is out.
+# A client that sends another frame instead of a confirmation.
 
 
 def say(kind: bytes) -> Act:
@@ -109,7 +111,7 @@ def say(kind: bytes) -> Act:
 
 
 @pytest.mark.parametrize("act", [say(b"N"), say(b"D"), say(b"R"), say(b"?")], ids=["N", "D", "R", "nonsense"])
-def test_no_confirmation_but_something_else(office: Any, worker: Any, act: Act) -> None:
+def test_mail_stays_unread_after_a_frame_that_is_no_confirmation(office: Any, worker: Any, act: Act) -> None:
     message = office.send("w", "careful")
     command = ask(worker, "mail", "inbox")
     assert command.read_to(b"C") is not None
@@ -120,21 +122,23 @@ def test_no_confirmation_but_something_else(office: Any, worker: Any, act: Act) 
     assert unread(worker) == ["careful"]
 
 
-def test_a_confirmation_that_nobody_asked_for(office: Any, worker: Any) -> None:
+def test_an_unexpected_confirmation_ends_the_connection_and_marks_no_mail(office: Any, worker: Any) -> None:
     command = ask(worker, "mail", "wait")
     assert command.read_to(b"W") is not None
     command.confirm_output()
-    assert command.read_to(b"X") is None, "it should be sent away"
+    assert command.read_to(b"X") is None, "the server must end the connection"
     command.close_connection()
     message = office.send("w", "careful")
     assert unread(worker) == ["careful"]
     assert office.receipts(message)[worker.id] == "sent"
 
 
-# A body that is cut short.
+# A body that is cut.
 
 
-def test_a_body_that_was_cut_is_read_once_it_is_shown(office: Any, worker: Any, tmp_path: Path) -> None:
+def test_a_message_with_a_cut_body_is_read_after_it_is_shown_completely(
+    office: Any, worker: Any, tmp_path: Path
+) -> None:
     text = "long " * limits.inbox_body_chars_max
     (tmp_path / "long.md").write_text(text)
     message = office.send("w", "long", "--message-file", str(tmp_path / "long.md"))
@@ -151,8 +155,8 @@ def test_a_body_that_was_cut_is_read_once_it_is_shown(office: Any, worker: Any, 
     assert unread(worker) == []
 
 
-def test_what_found_no_room_on_the_page_is_not_read(office: Any, worker: Any) -> None:
-    """Bodies short enough for themselves, but too many for one page: the last ones are cut, and come again."""
+def test_a_message_that_is_cut_because_the_page_is_full_is_not_read(office: Any, worker: Any) -> None:
+    """Each body is short enough, but all bodies are too long for a page. The last messages are cut and come again."""
     text = "x" * (limits.inbox_body_chars_max - 1)
     messages = [office.send("w", f"m{number}", "--message", text) for number in range(12)]
     first = worker.run("mail", "inbox")["messages"]
@@ -167,10 +171,10 @@ def test_what_found_no_room_on_the_page_is_not_read(office: Any, worker: Any) ->
     assert all(office.receipts(message) == {worker.id: "read"} for message in cut)
 
 
-# Over HTTP.
+# Requests over HTTP.
 
 
-def test_getting_alone_marks_nothing_read(office: Any, worker: Any, connect: Any) -> None:
+def test_a_request_without_a_cursor_marks_no_mail_as_read(office: Any, worker: Any, connect: Any) -> None:
     message, api = office.send("w", "careful"), connect(office.server, worker.token)
     for _ in range(2):
         page = api.call("GET", "/api/mail/inbox")
@@ -187,7 +191,7 @@ def test_getting_alone_marks_nothing_read(office: Any, worker: Any, connect: Any
     settle(office, message, worker, "read")
 
 
-def test_another_ones_cursor_marks_nothing(office: Any, worker: Any, connect: Any) -> None:
+def test_the_cursor_of_another_session_marks_no_mail_as_read(office: Any, worker: Any, connect: Any) -> None:
     message, stranger = office.send("w", "careful"), office.join("stranger")
     cursor = connect(office.server, worker.token).call("GET", "/api/mail/inbox")["cursor"]
     api = connect(office.server, stranger.token)
@@ -198,7 +202,7 @@ def test_another_ones_cursor_marks_nothing(office: Any, worker: Any, connect: An
     assert unread(worker) == ["careful"]
 
 
-def test_a_cursor_of_a_cut_body_marks_it_delivered_only(office: Any, worker: Any, connect: Any) -> None:
+def test_the_cursor_of_a_cut_body_marks_the_mail_only_as_delivered(office: Any, worker: Any, connect: Any) -> None:
     message = office.send("w", "long", "--message", "x" * (limits.inbox_body_chars_max + 1))
     api = connect(office.server, worker.token)
     cursor = api.call("GET", "/api/mail/inbox")["cursor"]
@@ -206,7 +210,7 @@ def test_a_cursor_of_a_cut_body_marks_it_delivered_only(office: Any, worker: Any
     settle(office, message, worker, "delivered")
 
 
-# Output that goes nowhere.
+# Output that is lost.
 
 
 def end(process: subprocess.Popen[bytes], code: int) -> None:
@@ -214,8 +218,10 @@ def end(process: subprocess.Popen[bytes], code: int) -> None:
     assert process.returncode == code, (process.returncode, err)
 
 
-def test_a_reader_that_takes_one_byte(office: Any, worker: Any, client: tuple[str, ...]) -> None:
-    """inbox | head -c 1"""
+def test_mail_stays_unread_when_the_reader_of_the_output_takes_one_byte(
+    office: Any, worker: Any, client: tuple[str, ...]
+) -> None:
+    """Act like `maestro mail inbox | head -c 1`."""
     messages = send_much(office)
     process = worker.begin("mail", "inbox", program=client)
     head = subprocess.Popen(["head", "-c", "1"], stdin=process.stdout, stdout=subprocess.PIPE)
@@ -227,7 +233,9 @@ def test_a_reader_that_takes_one_byte(office: Any, worker: Any, client: tuple[st
     assert {office.receipts(message)[worker.id] for message in messages} <= {"sent", "delivered"}
 
 
-def test_a_reader_that_has_gone_already(office: Any, worker: Any, client: tuple[str, ...]) -> None:
+def test_mail_stays_unread_when_the_output_pipe_has_no_reader(
+    office: Any, worker: Any, client: tuple[str, ...]
+) -> None:
     message = office.send("w", "careful")
     reading, writing = os.pipe()
     os.close(reading)
@@ -239,7 +247,9 @@ def test_a_reader_that_has_gone_already(office: Any, worker: Any, client: tuple[
 
 
 @pytest.mark.parametrize("words", [("mail", "inbox"), ("mail", "wait")], ids=" ".join)
-def test_a_full_disk(office: Any, worker: Any, client: tuple[str, ...], words: tuple[str, ...]) -> None:
+def test_mail_stays_unread_when_the_output_goes_to_a_full_disk(
+    office: Any, worker: Any, client: tuple[str, ...], words: tuple[str, ...]
+) -> None:
     message = office.send("w", "careful")
     with Path("/dev/full").open("wb") as full:
         end(worker.begin(*words, program=client, stdout=full), 1)
@@ -247,7 +257,9 @@ def test_a_full_disk(office: Any, worker: Any, client: tuple[str, ...], words: t
     assert unread(worker) == ["careful"]
 
 
-def test_a_client_killed_while_it_prints(office: Any, worker: Any, client: tuple[str, ...]) -> None:
+def test_mail_stays_unread_when_the_client_is_killed_while_it_prints(
+    office: Any, worker: Any, client: tuple[str, ...]
+) -> None:
     messages = send_much(office)
     process = worker.begin("mail", "inbox", program=client)
     printed = array.array("i", [0])
@@ -258,12 +270,12 @@ def test_a_client_killed_while_it_prints(office: Any, worker: Any, client: tuple
         office.server.run_command("status")
     process.kill()
     end(process, -9)
-    assert printed[0] >= PIPE_BYTES, "it should have filled the pipe"
+    assert printed[0] >= PIPE_BYTES, "the client must fill the pipe before the kill"
     assert unread(worker) == [f"m{number}" for number in range(10)]
     assert {office.receipts(message)[worker.id] for message in messages} <= {"sent", "delivered"}
 
 
-def test_looking_without_marking(office: Any, worker: Any) -> None:
+def test_a_peek_or_a_look_by_the_person_marks_no_mail(office: Any, worker: Any) -> None:
     message = office.send("w", "careful")
     assert unread(worker) == ["careful"]
     assert [one["id"] for one in office.person.run("mail", "inbox", "--of", "w")["messages"]] == [message]

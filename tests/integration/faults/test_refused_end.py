@@ -1,4 +1,4 @@
-"""A server that refuses a runner's report of the end still learns the end: from the record in the runner's folder."""
+"""A server that refuses a runner's report of an end learns the end from the record in the runner's folder."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def shop(live: LiveServer, make_repo: Callable[..., Path]) -> Iterator[Workshop]
 
 
 def replace_secrets(live: LiveServer) -> None:
-    """Start the server with new secrets, as after `maestro doctor --fix`: the tokens of all runners are void."""
+    """Start the server with new secrets, as `maestro doctor --fix` does. The tokens of all runners become invalid."""
     live.stop()
     for name in (TOKEN, SECRET):
         (live.home / name).unlink()

@@ -1,4 +1,4 @@
-"""What grows shrinks again: the database file after retention, and the logs while the server runs."""
+"""The database file shrinks after retention, and a running server limits the size of its log."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OLD_EVENTS = 30_000
 
 
 def fill(home: Path, clock: FakeClock) -> int:
-    """Write many events, make all old, and return the size of the database file."""
+    """Write many old events; return the size of the database file."""
     at = int((clock.now() - timedelta(days=400)).timestamp()) * 1_000_000
     with contextlib.closing(sqlite3.connect(home / DATABASE)) as database:
         database.executemany(
@@ -40,7 +40,7 @@ def fill(home: Path, clock: FakeClock) -> int:
 
 
 async def let_go(server: Server) -> list[int]:
-    """Run retention and then the release of space to their ends; return the free pages before each slice."""
+    """Run retention and the release of space to their ends; return the free pages before each slice."""
     await server.background_jobs.close()
     retention, space = EventRetentionJob(server.store, events_days=90), SpaceReleaseJob(server.store)
     while (await retention.run_once() or server.clock.now()) <= server.clock.now():
@@ -61,7 +61,7 @@ async def test_the_database_file_shrinks_after_retention(
     large = fill(server.home, clock)
     free = await let_go(server)
     slices = [before - after for before, after in itertools.pairwise(free)]
-    assert max(slices) <= limits.released_pages_at_once, "a slice that takes long would hold writers up"
+    assert max(slices) <= limits.released_pages_at_once, "a long slice would delay writers"
     await server.close()
     assert (server.home / DATABASE).stat().st_size < large / 5
     with contextlib.closing(sqlite3.connect(server.home / DATABASE)) as database:
@@ -69,7 +69,9 @@ async def test_the_database_file_shrinks_after_retention(
         assert database.execute("SELECT title FROM tasks").fetchall() == [("kept",)]
 
 
-async def test_a_database_from_before_can_shrink_from_its_next_start_on(tmp_path: Path, clock: FakeClock) -> None:
+async def test_a_database_of_an_earlier_version_can_shrink_after_its_next_start(
+    tmp_path: Path, clock: FakeClock
+) -> None:
     home = tmp_path / "data"
     home.mkdir(mode=0o700)
     await Server(home, clock=clock).close()
@@ -85,7 +87,7 @@ async def test_a_database_from_before_can_shrink_from_its_next_start_on(tmp_path
 
 
 @pytest.mark.slow
-async def test_a_large_database_from_before_is_compacted_by_hand(
+async def test_a_large_database_of_an_earlier_version_is_compacted_by_hand(
     tmp_path: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = tmp_path / "data"
@@ -99,7 +101,7 @@ async def test_a_large_database_from_before_is_compacted_by_hand(
     monkeypatch.setattr(limits, "compact_at_start_bytes_max", 1024)
     await Server(home, clock=clock).close()
     with contextlib.closing(sqlite3.connect(home / DATABASE)) as database:
-        assert database.execute("PRAGMA auto_vacuum").fetchone() == (0,), "a start waits for no large copy"
+        assert database.execute("PRAGMA auto_vacuum").fetchone() == (0,), "a start must not make a large copy"
     live = LiveServer(home)
     done = live.run_command("doctor", "--compact")
     assert done.returncode == 0, done
@@ -122,4 +124,4 @@ def test_the_log_of_a_running_server_is_cut(tmp_path: Path) -> None:
             assert time.monotonic() < deadline
             time.sleep(0.05)
         live.stop()
-    assert "stopping" in log.read_text(), "the server goes on writing into the same file"
+    assert "stopping" in log.read_text(), "the server continues to write to the same file"

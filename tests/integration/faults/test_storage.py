@@ -1,4 +1,4 @@
-"""Data that cannot be used, a full disk, a read-only one, two servers at once: said clearly, and nothing harmed."""
+"""Unusable data, a full or read-only disk and a second server are reported clearly, and no data is harmed."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ MiB = 1024 * 1024
 
 
 def run_server(home: Path, **more: Any) -> subprocess.CompletedProcess[str]:
-    """Start a server that is expected to give up."""
+    """Run a server that must refuse to start."""
     return subprocess.run(
         [sys.executable, "-m", "maestro.server", "--home", str(home), "--port", "0"],
         env=LiveServer(home).environment(),
@@ -50,7 +50,7 @@ def run_server(home: Path, **more: Any) -> subprocess.CompletedProcess[str]:
 
 
 def assert_gave_up(ended: subprocess.CompletedProcess[str], *words: str, code: int = 1) -> None:
-    """It says in a line or two what is wrong, as itself and not as Python."""
+    """Assert that the server named the problem in a short message, without a traceback."""
     assert ended.returncode == code, ended.stderr
     assert "Traceback" not in ended.stderr
     assert "maestro: " in ended.stderr
@@ -59,7 +59,7 @@ def assert_gave_up(ended: subprocess.CompletedProcess[str], *words: str, code: i
 
 
 def contents(folder: Path) -> dict[str, str]:
-    """Each database file by its hash."""
+    """Return the hash of each database file."""
     found = sorted(folder.glob(f"{DATABASE}*"))
     return {
         file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in found if not file.name.endswith("-shm")
@@ -68,7 +68,7 @@ def contents(folder: Path) -> dict[str, str]:
 
 @pytest.fixture
 def used(live: LiveServer, connect: Any, init: Any) -> tuple[LiveServer, Any, str]:
-    """A server with a project and a few tasks."""
+    """Return a server with a project and some tasks, its API and the project's id."""
     api = connect(live)
     project = init(api, "vc")
     for number in range(5):
@@ -76,11 +76,11 @@ def used(live: LiveServer, connect: Any, init: Any) -> tuple[LiveServer, Any, st
     return live, api, project
 
 
-# Data of others.
+# Data of other versions and programs, and damaged data.
 
 
 @pytest.mark.parametrize("journal", ["wal", "delete"])
-def test_data_from_a_newer_maestro_is_refused_and_not_touched(used: Any, journal: str) -> None:
+def test_data_of_a_newer_maestro_is_refused_and_stays_unchanged(used: Any, journal: str) -> None:
     live, _, _ = used
     live.stop()
     with contextlib.closing(sqlite3.connect(live.home / DATABASE)) as database:
@@ -91,8 +91,8 @@ def test_data_from_a_newer_maestro_is_refused_and_not_touched(used: Any, journal
     assert contents(live.home) == before
 
 
-def test_data_of_a_newer_maestro_that_was_killed_is_not_touched_either(used: Any, tmp_path: Path) -> None:
-    """Its last writes are still beside the database; they too are the newer one's to put in place."""
+def test_data_of_a_killed_newer_maestro_is_refused_and_stays_unchanged(used: Any, tmp_path: Path) -> None:
+    """The last writes are still in the write-ahead log. Only the newer version may move them into the database."""
     live, _, _ = used
     with contextlib.closing(sqlite3.connect(live.home / DATABASE)) as database:
         database.execute("PRAGMA user_version = 999")
@@ -107,7 +107,7 @@ def test_data_of_a_newer_maestro_that_was_killed_is_not_touched_either(used: Any
     assert contents(home) == before
 
 
-def test_another_programs_database_is_refused_and_not_touched(tmp_path: Path) -> None:
+def test_the_database_of_another_program_is_refused_and_stays_unchanged(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir(mode=0o700)
     with contextlib.closing(sqlite3.connect(home / DATABASE)) as database:
@@ -120,7 +120,7 @@ def test_another_programs_database_is_refused_and_not_touched(tmp_path: Path) ->
 @pytest.mark.parametrize(
     "content", [b"garbage", b"not a database\n" * 1000, b"\0" * 8192], ids=["short", "text", "zeros"]
 )
-def test_what_is_no_database_is_refused_and_not_touched(tmp_path: Path, content: bytes) -> None:
+def test_a_file_that_is_no_database_is_refused_and_stays_unchanged(tmp_path: Path, content: bytes) -> None:
     home = tmp_path / "home"
     home.mkdir(mode=0o700)
     (home / DATABASE).write_bytes(content)
@@ -129,7 +129,7 @@ def test_what_is_no_database_is_refused_and_not_touched(tmp_path: Path, content:
 
 
 @pytest.mark.parametrize("share", [0.2, 0.6, 0.95])
-def test_a_database_cut_short_is_refused_and_not_touched(used: Any, share: float) -> None:
+def test_a_truncated_database_is_refused_and_stays_unchanged(used: Any, share: float) -> None:
     live, _, _ = used
     live.stop()
     file = live.home / DATABASE
@@ -141,15 +141,17 @@ def test_a_database_cut_short_is_refused_and_not_touched(used: Any, share: float
 
 
 @pytest.mark.parametrize("cut", [1, 100, 4096, 20_000])
-def test_a_log_cut_short_opens_with_the_last_whole_commit(used: Any, assert_log_agrees: Any, cut: int) -> None:
-    """Torn by a power cut: what was whole is there, what was not is gone, and nothing is half there."""
+def test_a_truncated_write_ahead_log_opens_with_the_last_complete_commit(
+    used: Any, assert_log_agrees: Any, cut: int
+) -> None:
+    """After a power loss each commit is there completely or not at all."""
     live, api, project = used
     logged = [event["seq"] for event in api.events()]
     live.kill()
     wal = live.home / f"{DATABASE}-wal"
     os.truncate(wal, wal.stat().st_size - cut)
     live.start()
-    # The server may have asked the person about the loss meanwhile.
+    # The server may have opened an ask about the loss.
     kept = [event["seq"] for event in api.events() if event["kind"] != "ask.opened"]
     assert kept == logged[: len(kept)] and kept
     assert len(kept) < len(logged)
@@ -164,7 +166,7 @@ def test_a_log_cut_short_opens_with_the_last_whole_commit(used: Any, assert_log_
     assert_log_agrees(api, project)
 
 
-def test_a_log_with_noise_at_its_end_opens_with_all_that_was_durable(used: Any, assert_log_agrees: Any) -> None:
+def test_random_bytes_at_the_end_of_the_write_ahead_log_lose_no_event(used: Any, assert_log_agrees: Any) -> None:
     live, api, project = used
     logged = len(api.events())
     live.kill()
@@ -175,15 +177,15 @@ def test_a_log_with_noise_at_its_end_opens_with_all_that_was_durable(used: Any, 
     assert_log_agrees(api, project)
 
 
-# Places that cannot be written.
+# Folders and files that cannot be written.
 
 
 def as_nobody(home: Path) -> subprocess.CompletedProcess[str]:
-    """Run a server as somebody who is not root: root may write everywhere."""
+    """Run a server as a user other than root, because root can write everywhere."""
     if os.geteuid() != 0:
         return run_server(home)
     nobody = pwd.getpwnam("nobody")
-    # Everything is imported first: nobody may not be able to read this interpreter's files.
+    # Import everything first: the user nobody may be unable to read the files of this interpreter.
     code = (
         "import os, sys, runpy, uvloop, encodings.idna\n"
         "import maestro.server.__main__ as main\n"
@@ -207,7 +209,7 @@ def as_nobody(home: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def open_tmp_path(tmp_path: Path) -> Path:
-    """A folder that others can look into."""
+    """Return a folder that other users can read."""
     for folder in (tmp_path, *tmp_path.parents):
         if folder.owner() == pwd.getpwuid(os.geteuid()).pw_name and folder != Path("/"):
             with contextlib.suppress(PermissionError):
@@ -216,7 +218,7 @@ def open_tmp_path(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("mode", [0o555, 0o500, 0o000], ids=["read-only", "another's", "closed"])
-def test_a_folder_that_cannot_be_written_is_said(open_tmp_path: Path, mode: int) -> None:
+def test_a_folder_that_cannot_be_written_is_reported(open_tmp_path: Path, mode: int) -> None:
     home = open_tmp_path / "home"
     home.mkdir()
     home.chmod(mode)
@@ -227,7 +229,7 @@ def test_a_folder_that_cannot_be_written_is_said(open_tmp_path: Path, mode: int)
     assert list(home.iterdir()) == []
 
 
-def test_a_folder_that_cannot_be_made_is_said(open_tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_created_is_reported(open_tmp_path: Path) -> None:
     (open_tmp_path / "file").write_text("not a folder")
     assert_gave_up(run_server(open_tmp_path / "file"), "file")
     assert_gave_up(run_server(open_tmp_path / "file" / "below"), "below")
@@ -236,7 +238,7 @@ def test_a_folder_that_cannot_be_made_is_said(open_tmp_path: Path) -> None:
     assert_gave_up(as_nobody(open_tmp_path / "closed" / "home"), "closed")
 
 
-def test_a_database_that_cannot_be_written_is_said(used: Any, open_tmp_path: Path) -> None:
+def test_a_database_that_cannot_be_written_is_reported(used: Any, open_tmp_path: Path) -> None:
     live, _, _ = used
     live.stop()
     if os.geteuid() == 0:
@@ -250,10 +252,10 @@ def test_a_database_that_cannot_be_written_is_said(used: Any, open_tmp_path: Pat
     assert contents(live.home) == before
 
 
-# Two at once.
+# Two servers at once.
 
 
-def test_a_second_server_is_refused_and_the_first_goes_on(used: Any, assert_log_agrees: Any) -> None:
+def test_a_second_server_is_refused_and_the_first_server_continues(used: Any, assert_log_agrees: Any) -> None:
     live, api, project = used
     assert live.process is not None
     for _ in range(2):
@@ -265,7 +267,7 @@ def test_a_second_server_is_refused_and_the_first_goes_on(used: Any, assert_log_
     assert (live.home / LOCK).read_text().strip() == str(live.process.pid)
 
 
-def test_servers_that_start_at_the_same_moment_leave_one(tmp_path: Path) -> None:
+def test_simultaneous_starts_leave_one_server(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir(mode=0o700)
     command = [sys.executable, "-m", "maestro.server", "--home", str(home), "--port", "0"]
@@ -296,11 +298,11 @@ def test_servers_that_start_at_the_same_moment_leave_one(tmp_path: Path) -> None
             server.communicate(timeout=SECONDS_MAX)
 
 
-# What nobody foresaw.
+# Unexpected faults.
 
 
-async def test_a_fault_in_one_write_leaves_nobody_waiting(server: Server, vc: str, dana: Caller) -> None:
-    """Whatever goes wrong on the one writer, every caller is answered and the next write works."""
+async def test_a_failed_write_leaves_no_caller_without_an_answer(server: Server, vc: str, dana: Caller) -> None:
+    """After any fault in the writer, each caller gets an answer and the next write works."""
 
     def odd(tx: Tx) -> None:
         tx.log(NewEvent(EventKind.TASK_READY, "subject", vc, {"not JSON": object()}), actor="dana")
@@ -315,10 +317,10 @@ async def test_a_fault_in_one_write_leaves_nobody_waiting(server: Server, vc: st
     assert await titles(server, vc, dana) == [*made, "next"]
 
 
-async def test_a_file_that_comes_to_be_needed_again_is_not_cleared_away(
+async def test_a_file_that_is_needed_again_is_not_removed(
     server: Server, vc: str, dana: Caller, clock: FakeClock
 ) -> None:
-    """Its old row is gone, its new one not there yet, and just then the stray files are cleared out."""
+    """The job that removes stray files runs after the end of the old row and before the new row is stored."""
     task = await server.call(ops.CREATE, ops.CreateTask(project=vc, title="t"), caller=dana)
     content = os.urandom(limits.inline_bytes_max + 1)
     request = document_ops.AddDocument(id=task.id, title="d", content=content)
@@ -339,14 +341,14 @@ async def test_a_file_that_comes_to_be_needed_again_is_not_cleared_away(
 
 @pytest.fixture
 def writer(server: Server) -> sqlite3.Connection:
-    """The server's writing connection, whose size a test may limit: the hook for a full disk."""
+    """Return the writing connection of the server. A limit on its pages simulates a full disk."""
     found = [value for value in vars(server.store).values() if isinstance(value, sqlite3.Connection)]
     (connection,) = [one for one in found if one.execute("PRAGMA query_only").fetchone() == (0,)]
     return connection
 
 
 def leave_pages(connection: sqlite3.Connection, count: int) -> None:
-    """Let the database grow by this many pages and no more."""
+    """Limit the growth of the database to this number of pages."""
     (present,) = connection.execute("PRAGMA page_count").fetchone()
     connection.execute(f"PRAGMA max_page_count = {present + count}")
 
@@ -356,7 +358,7 @@ async def titles(server: Server, project: str, dana: Caller) -> list[str]:
     return [task.title for task in page.tasks]
 
 
-async def test_when_no_page_is_left_nothing_of_the_request_is_stored(
+async def test_a_request_that_finds_no_free_page_stores_nothing(
     server: Server, vc: str, dana: Caller, writer: sqlite3.Connection
 ) -> None:
     kept = await server.call(ops.CREATE, ops.CreateTask(project=vc, title="kept"), caller=dana)
@@ -373,11 +375,11 @@ async def test_when_no_page_is_left_nothing_of_the_request_is_stored(
     assert shown.dependants == []
     leave_pages(writer, 10_000)
     made = await server.call(ops.CREATE, large, caller=dana, key="the same")
-    assert made.number == kept.number + 1, "a number was used up by what was not stored"
+    assert made.number == kept.number + 1, "a refused task used up a number"
     assert await titles(server, vc, dana) == ["kept", "large"]
 
 
-async def test_the_others_of_a_batch_are_told_the_truth(
+async def test_each_request_of_a_batch_on_a_full_disk_gets_a_true_answer(
     server: Server, vc: str, dana: Caller, writer: sqlite3.Connection
 ) -> None:
     made, refused = [], []
@@ -391,7 +393,7 @@ async def test_the_others_of_a_batch_are_told_the_truth(
         answers = await asyncio.gather(*calls, return_exceptions=True)
         refused += [answer for answer in answers if isinstance(answer, BaseException)]
         made += [answer.title for answer in answers if not isinstance(answer, BaseException)]
-    assert made and refused, "some should find room and some should not"
+    assert made and refused, "some requests must succeed and some must fail"
     assert all(isinstance(answer, errors.StorageFull) for answer in refused)
     assert sorted(await titles(server, vc, dana)) == sorted(made)
     events = await server.store.read(lambda tx: tx.events.list_after(0, limit=500))
@@ -401,7 +403,7 @@ async def test_the_others_of_a_batch_are_told_the_truth(
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of a few megabytes."""
+    """Provide a file system of a few megabytes."""
     folder = tmp_path / "disk"
     folder.mkdir()
     mounting = ["mount", "-t", "tmpfs", "-o", "size=4m,mode=700", "tmpfs", str(folder)]
@@ -413,7 +415,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 class Ballast:
-    """Fills a disk up to a rest, and lets go again."""
+    """A file that fills a disk up to a remaining size, and can be removed again."""
 
     def __init__(self, disk: Path) -> None:
         self.disk = disk
@@ -436,12 +438,12 @@ def on_small_disk(small_disk: Path, connect: Any, init: Any) -> Iterator[tuple[L
 
 
 def fill_up(api: Any, project: str, *, prefix: str) -> list[str]:
-    """Write until the disk is full; what was acknowledged."""
+    """Create tasks until the disk is full; return the acknowledged titles."""
     made: list[str] = []
     for number in range(1000):
         try:
             api.call("POST", "/api/tasks", project=project, title=f"{prefix}{number}", key=f"{prefix}{number}")
-        except Exception as error:  # noqa: BLE001 (looked at)
+        except Exception as error:  # noqa: BLE001 (checked below)
             assert (getattr(error, "status", 0), error.body["code"]) == (507, "storage_full"), error  # type: ignore[attr-defined]
             assert error.body["retryable"]  # type: ignore[attr-defined]
             return made
@@ -449,14 +451,16 @@ def fill_up(api: Any, project: str, *, prefix: str) -> list[str]:
     raise AssertionError("the disk was never full")
 
 
-def test_a_full_disk_is_said_and_nothing_is_lost(on_small_disk: Any, assert_log_agrees: Callable[..., None]) -> None:
+def test_a_full_disk_is_reported_and_no_acknowledged_write_is_lost(
+    on_small_disk: Any, assert_log_agrees: Callable[..., None]
+) -> None:
     server, api, project, ballast = on_small_disk
     ballast.fill(leave=200_000)
     made = fill_up(api, project, prefix="a")
     assert [task["title"] for task in api.tasks(project)] == made
-    api.call("GET", "/api/status")  # who only reads does not notice
+    api.call("GET", "/api/status")  # reads work on a full disk
     ballast.drop()
-    # The request that found no room works now, under the same key.
+    # The refused request succeeds now, with the same key.
     api.call("POST", "/api/tasks", project=project, title=f"a{len(made)}", key=f"a{len(made)}")
     ballast.fill(leave=100_000)
     made += [f"a{len(made)}", *fill_up(api, project, prefix="b")]
@@ -467,7 +471,7 @@ def test_a_full_disk_is_said_and_nothing_is_lost(on_small_disk: Any, assert_log_
     assert_log_agrees(api, project)
 
 
-def test_a_document_that_finds_no_room_is_said(on_small_disk: Any, connect: Any) -> None:
+def test_a_document_that_finds_no_space_is_refused_and_leaves_no_file(on_small_disk: Any, connect: Any) -> None:
     server, api, project, ballast = on_small_disk
     task = api.call("POST", "/api/tasks", project=project, title="t")["id"]
     encoded = base64.b64encode(os.urandom(500_000)).decode()
@@ -481,10 +485,10 @@ def test_a_document_that_finds_no_room_is_said(on_small_disk: Any, connect: Any)
     shown = api.call("GET", f"/api/documents/{document['id']}")
     assert shown["content"] == encoded
     left = [file for file in (server.home / "blobs").rglob("*") if file.is_file()]
-    assert len(left) == 1, "half a file was left lying about"
+    assert len(left) == 1, "an incomplete file remained"
 
 
-def test_a_backup_that_finds_no_room_is_said_and_leaves_nothing(on_small_disk: Any) -> None:
+def test_a_backup_that_finds_no_space_is_refused_and_leaves_no_file(on_small_disk: Any) -> None:
     server, api, project, ballast = on_small_disk
     fields = {"project": project, "description": "x" * 100_000}
     for number in range(5):
@@ -498,7 +502,7 @@ def test_a_backup_that_finds_no_room_is_said_and_leaves_nothing(on_small_disk: A
     assert not (server.home.parent / "backup.tar").exists()
 
 
-def test_a_server_starts_on_a_full_disk_or_says_why_not(on_small_disk: Any) -> None:
+def test_a_server_on_a_full_disk_starts_or_names_the_cause(on_small_disk: Any) -> None:
     server, api, project, ballast = on_small_disk
     made = [api.call("POST", "/api/tasks", project=project, title=f"t{number}")["title"] for number in range(3)]
     server.kill()

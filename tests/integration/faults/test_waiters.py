@@ -1,4 +1,4 @@
-"""Whoever waits for mail outlives the server: it asks again as soon as there is one, and what it waited for comes."""
+"""A wait for mail survives the end of the server: the client asks the next server again and gets its mail."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ Start = Callable[..., subprocess.Popen[bytes]]
 
 @pytest.fixture
 def relay(live: LiveServer) -> Iterator[FrameRelay]:
-    """Between the waiters and the server, so that a test knows when someone waits, and can cut to the frame."""
+    """Provide a relay between the waiters and the server.
+
+    With the relay a test knows when a client waits, and can cut a connection at a frame.
+    """
     with tempfile.TemporaryDirectory(prefix="maestro-") as folder:
         made = FrameRelay(Path(folder) / "relay.sock", live.home / SOCKET)
         made.start_listening()
@@ -31,7 +34,7 @@ def relay(live: LiveServer) -> Iterator[FrameRelay]:
 
 @pytest.fixture
 def start_waiter(office: Any, relay: FrameRelay, client: tuple[str, ...]) -> Iterator[Start]:
-    """Starts `mail wait` through the relay; ends those that a failed test left."""
+    """Start `mail wait` through the relay, and kill the remaining processes after the test."""
     begun: list[subprocess.Popen[bytes]] = []
 
     def start(seat: Any, *words: str) -> subprocess.Popen[bytes]:
@@ -47,20 +50,22 @@ def start_waiter(office: Any, relay: FrameRelay, client: tuple[str, ...]) -> Ite
 
 
 def printed(waiter: subprocess.Popen[bytes], *, code: int = 0) -> list[str]:
-    """The subjects that a waiter printed in its one answer."""
+    """Return the subjects that a waiter printed in its only answer."""
     out, err = waiter.communicate(timeout=SECONDS_MAX)
     assert waiter.returncode == code, (waiter.returncode, out, err)
     return [message["subject"] for line in out.splitlines() for message in json.loads(line)["messages"]]
 
 
 def restart(live: LiveServer, relay: FrameRelay) -> None:
-    """Kill the server under everybody, and start another; meanwhile nobody answers."""
+    """Kill the server and start another server. Meanwhile the relay accepts no connections."""
     live.kill()
     relay.stop_listening()
     live.start()
 
 
-def test_mail_sent_before_it_is_back(live: LiveServer, office: Any, relay: FrameRelay, start_waiter: Start) -> None:
+def test_a_waiter_gets_mail_that_was_sent_before_it_asks_again(
+    live: LiveServer, office: Any, relay: FrameRelay, start_waiter: Start
+) -> None:
     worker = office.join("w")
     waiter = start_waiter(worker)
     relay.wait_for_frames(b"W")
@@ -71,8 +76,10 @@ def test_mail_sent_before_it_is_back(live: LiveServer, office: Any, relay: Frame
     assert office.receipts(message) == {worker.id: "read"}
 
 
-def test_mail_sent_once_it_is_back(live: LiveServer, office: Any, relay: FrameRelay, start_waiter: Start) -> None:
-    """It is really waiting again: nothing was there when it came, and it is woken."""
+def test_a_waiter_gets_mail_that_was_sent_after_it_asks_again(
+    live: LiveServer, office: Any, relay: FrameRelay, start_waiter: Start
+) -> None:
+    """The waiter finds no mail when it asks again, so the new mail wakes it."""
     worker = office.join("w")
     waiter = start_waiter(worker)
     for times in range(1, 4):
@@ -85,7 +92,7 @@ def test_mail_sent_once_it_is_back(live: LiveServer, office: Any, relay: FrameRe
     assert office.receipts(message) == {worker.id: "read"}
 
 
-def test_several_at_once_and_only_whose_mail_it_is(
+def test_several_waiters_get_only_their_own_mail_after_a_restart(
     live: LiveServer, office: Any, relay: FrameRelay, start_waiter: Start
 ) -> None:
     workers = [office.join(f"w{number}") for number in range(4)]
@@ -102,10 +109,10 @@ def test_several_at_once_and_only_whose_mail_it_is(
         assert printed(waiter) == [f"first for {worker.name}", f"second for {worker.name}"]
 
 
-def test_a_server_that_dies_again_before_it_says_anything(
+def test_a_waiter_asks_again_when_the_server_dies_before_it_announces_the_wait(
     office: Any, relay: FrameRelay, start_waiter: Start
 ) -> None:
-    """The second request is cut off before the server has said that it waits: it still does nothing but wait."""
+    """The relay cuts the second and the third connection before the server announces the wait."""
     worker = office.join("w")
 
     def cut(number: int, frame: Frame) -> bytes | None:
@@ -122,10 +129,10 @@ def test_a_server_that_dies_again_before_it_says_anything(
 
 
 @pytest.mark.parametrize("left", [0, 3, 5, 60], ids=["nothing", "half a head", "a head", "half an answer"])
-def test_an_answer_that_breaks_off_is_asked_for_again(
+def test_a_waiter_asks_again_after_an_incomplete_answer(
     office: Any, relay: FrameRelay, start_waiter: Start, left: int
 ) -> None:
-    """Nothing of it had come out, so it comes out once, and counts as read once."""
+    """No part of the answer was printed, so the mail is printed once and counts as read once."""
     worker = office.join("w")
 
     def cut(number: int, frame: Frame) -> bytes | None:
@@ -141,10 +148,10 @@ def test_an_answer_that_breaks_off_is_asked_for_again(
     assert worker.run("mail", "inbox")["messages"] == []
 
 
-def test_an_answer_that_was_printed_is_not_asked_for_again(
+def test_a_waiter_does_not_ask_again_after_it_has_printed_an_answer(
     office: Any, relay: FrameRelay, start_waiter: Start
 ) -> None:
-    """Cut after the output and before the question whether it is out: printed once, and offered once more."""
+    """The relay cuts the connection between the output and the request to confirm. The mail is then offered again."""
     worker = office.join("w")
     relay.cut_at = lambda number, frame: b"" if number == 1 and frame[0] == b"C" else None
     waiter = start_waiter(worker)
@@ -157,7 +164,9 @@ def test_an_answer_that_was_printed_is_not_asked_for_again(
     assert office.receipts(message) == {worker.id: "read"}
 
 
-def test_only_the_time_that_is_left(live: LiveServer, office: Any, relay: FrameRelay, start_waiter: Start) -> None:
+def test_a_repeated_wait_has_only_the_remaining_time(
+    live: LiveServer, office: Any, relay: FrameRelay, start_waiter: Start
+) -> None:
     waiter = start_waiter(office.join("w"), "--timeout", "20s")
     relay.wait_for_frames(b"W")
     restart(live, relay)
@@ -170,7 +179,9 @@ def test_only_the_time_that_is_left(live: LiveServer, office: Any, relay: FrameR
     assert 0 < int(second.variables[b"MAESTRO_WAIT_LEFT"]) < 20_000
 
 
-def test_a_server_that_stays_away(live: LiveServer, office: Any, relay: FrameRelay, start_waiter: Start) -> None:
+def test_a_waiter_ends_without_mail_when_no_server_returns_in_time(
+    live: LiveServer, office: Any, relay: FrameRelay, start_waiter: Start
+) -> None:
     waiter = start_waiter(office.join("w"), "--timeout", "2s")
     relay.wait_for_frames(b"W")
     live.kill()
@@ -178,7 +189,7 @@ def test_a_server_that_stays_away(live: LiveServer, office: Any, relay: FrameRel
     assert printed(waiter, code=8) == []
 
 
-def test_a_server_that_is_told_to_stop_and_comes_back(
+def test_a_waiter_survives_a_stop_and_a_start_of_the_server(
     live: LiveServer, office: Any, relay: FrameRelay, start_waiter: Start
 ) -> None:
     worker = office.join("w")

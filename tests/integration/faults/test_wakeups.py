@@ -1,6 +1,6 @@
-"""Nobody waits for mail that is there: sends, waits, claims, confirmations, kills and restarts in any order.
+"""No session waits for mail that is already there, in any order of sends, waits, claims, kills and restarts.
 
-What holds after each step is in `maestro.testing.mail_machine`; here are the courses that it is led through.
+`maestro.testing.mail_machine` checks the state after each step. The tests choose the sequences of steps.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Step = tuple[str, tuple[Any, ...]]
 
 
 class Disk:
-    """What is stored, read past the server."""
+    """Read stored mail from the database without the server."""
 
     def messages(self, home: Path) -> list[Any]:
         return self._rows(home, "SELECT seq, id, thread_id, sender, priority, subject FROM messages")
@@ -39,7 +39,7 @@ class Disk:
 
 
 def steps(dice: random.Random, count: int) -> list[Step]:
-    """A plausible course of events."""
+    """Return a plausible random sequence of steps."""
 
     def seat() -> str:
         return dice.choice(SEATS)
@@ -76,7 +76,7 @@ def steps(dice: random.Random, count: int) -> list[Step]:
 
 
 def play(course: list[Step]) -> AssertionError | errors.MaestroError | None:
-    """Run a course; what went wrong, if anything did."""
+    """Run a sequence of steps; return the first error, or None."""
     machine = MailMachine(Disk())
     try:
         for name, values in course:
@@ -90,7 +90,7 @@ def play(course: list[Step]) -> AssertionError | errors.MaestroError | None:
 
 
 def shortest(course: list[Step]) -> list[Step]:
-    """Leave out whatever is not needed for it to go wrong."""
+    """Remove all steps that are not needed for the failure."""
     size = len(course) // 2
     while size >= 1:
         place = 0
@@ -112,7 +112,7 @@ def try_seed(seed: int, count: int) -> None:
         raise AssertionError(f"seed {seed}:\n{told}") from play(course)
 
 
-# What once went wrong.
+# Sequences that once failed.
 KNOWN: dict[str, list[Step]] = {
     "a message that came to two mailboxes of one reader is read once": [
         ("send", ("dana", ["lead", "vc"], "normal", False)),
@@ -158,14 +158,14 @@ KNOWN: dict[str, list[Step]] = {
 
 
 @pytest.mark.parametrize("course", KNOWN.values(), ids=KNOWN)
-def test_what_once_went_wrong(course: list[Step]) -> None:
+def test_a_sequence_that_once_failed_succeeds(course: list[Step]) -> None:
     problem = play(course)
     if problem is not None:
         raise problem
 
 
-def test_an_answer_that_is_full_is_not_put_off() -> None:
-    """Mail that never stops coming fills an answer in the end."""
+def test_a_wait_with_a_full_answer_is_not_delayed() -> None:
+    """Mail that arrives without a pause fills the answer, and the wait ends."""
     machine = MailMachine(Disk())
     try:
         machine.wait("lead", 1, 5, "low", LONG_SECONDS, False)
@@ -179,14 +179,14 @@ def test_an_answer_that_is_full_is_not_put_off() -> None:
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_nobody_waits_for_mail_that_is_there(seed: int) -> None:
+def test_no_session_waits_for_mail_that_is_already_there(seed: int) -> None:
     try_seed(seed, 80)
 
 
 @pytest.mark.slow
 @pytest.mark.rounds
 @pytest.mark.timeout(600)
-def test_nobody_waits_for_mail_that_is_there_for_long() -> None:
+def test_no_session_waits_for_mail_that_is_already_there_in_many_long_sequences() -> None:
     first, count = rounds.round_seed(), rounds.round_count(60, full=300)
     for seed in range(first, first + count):
         try_seed(seed, 150)

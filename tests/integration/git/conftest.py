@@ -1,4 +1,4 @@
-"""A folder for repositories, and a home whose git and ssh configuration belongs to the test."""
+"""Provide a folder for repositories, and a home with the git and ssh configuration of the test."""
 
 from __future__ import annotations
 

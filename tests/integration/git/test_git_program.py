@@ -1,4 +1,4 @@
-"""The git program: the facts about a checkout, the project they give, the environment, limits and errors of git."""
+"""Git gives the facts and the project of a checkout, in a clean environment, with limits and clear errors."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ async def test_a_folder_deep_inside_belongs_to_its_checkout(folder: Path) -> Non
     assert (await checkout(deep)).toplevel == str(root)
 
 
-async def test_a_path_through_a_symbolic_link_is_the_real_one(folder: Path) -> None:
+async def test_a_path_through_a_symbolic_link_gives_the_real_checkout(folder: Path) -> None:
     root = make_repository(folder / "vc")
     (root / "sub").mkdir()
     link, inner = folder / "link", folder / "inner"
@@ -79,7 +79,7 @@ async def test_insteadof_changes_the_remote_and_pushinsteadof_does_not(folder: P
     assert identify_project(found).key == VC
 
 
-async def test_facts_of_a_checkout_hold_no_password(folder: Path) -> None:
+async def test_facts_of_a_checkout_contain_no_password(folder: Path) -> None:
     root = make_repository(folder / "vc", remote="https://dave:secret@github.com/steveyegge/vc.git")
     run_git("remote", "add", "broken", "https://dave:secret/more@github.com/vc", cwd=root)
     found = await checkout(root)
@@ -101,7 +101,7 @@ async def test_a_push_address_and_a_second_address_do_not_count(folder: Path) ->
     assert (await project(root)).key == VC
 
 
-async def test_a_partial_clone_has_its_remote(folder: Path) -> None:
+async def test_a_partial_clone_has_the_project_of_its_remote(folder: Path) -> None:
     hub = make_repository(folder / "hub")
     run_git("clone", "-q", "--filter=blob:none", f"file://{hub}", str(folder / "vc"), cwd=folder)
     assert (await project(folder / "vc")).key == f"file:{hub}"
@@ -279,7 +279,7 @@ async def test_the_root_commit_survives_stashes_notes_and_orphan_branches(
     assert before.root_commit == run_git("rev-list", "--max-parents=0", "HEAD", cwd=root)
     (root / "file").write_text("untracked")
     run_git("stash", "-q", "-u", cwd=root)  # makes a commit without a parent
-    run_git("notes", "add", "-m", "note", cwd=root)  # so does this
+    run_git("notes", "add", "-m", "note", cwd=root)  # also makes a commit without a parent
     assert await checkout(root) == before
     run_git("checkout", "-q", "--orphan", "pages", cwd=root)
     assert await checkout(root) == before
@@ -325,7 +325,7 @@ async def test_a_file_in_place_of_a_directory_is_refused(folder: Path) -> None:
     assert take_fingerprint(str(folder / "file")) is None
 
 
-async def test_a_null_byte_is_refused(folder: Path) -> None:
+async def test_a_path_with_a_null_byte_is_refused(folder: Path) -> None:
     with pytest.raises(Invalid):
         await git_program.checkout_at(f"{folder}\0")
     assert take_fingerprint(f"{folder}\0") is None
@@ -388,7 +388,7 @@ async def test_the_path_decides_when_the_branch_is_broken(folder: Path) -> None:
 # Running git
 
 
-async def test_the_output_is_returned_and_a_failure_is_an_error(folder: Path) -> None:
+async def test_the_output_of_git_is_returned_and_a_failure_of_git_is_an_error(folder: Path) -> None:
     root = make_repository(folder / "vc")
     assert await git_program.run_git("symbolic-ref", "HEAD", cwd=str(root)) == "refs/heads/main\n"
     with pytest.raises(MaestroError, match=r"git cat-file: .*nothing") as failed:
@@ -416,7 +416,7 @@ async def test_git_is_ended_when_it_prints_without_end(folder: Path, monkeypatch
         await git_program.run_git("-c", "alias.say=!yes", "say", cwd=str(repo), timeout_seconds=60)
 
 
-async def test_an_error_holds_no_password(folder: Path) -> None:
+async def test_an_error_of_git_contains_no_password(folder: Path) -> None:
     with pytest.raises(MaestroError) as failed:
         await git_program.run_git("ls-remote", "https://dave:secret@localhost:1/vc", cwd=str(folder))
     assert "secret" not in str(failed.value.as_dict())

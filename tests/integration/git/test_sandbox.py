@@ -29,7 +29,7 @@ needs_bubblewrap = pytest.mark.skipif(not _can_sandbox(), reason="bubblewrap is 
 
 
 @needs_bubblewrap
-async def test_all_processes_of_a_sandboxed_command_end_with_it(tmp_path: Path) -> None:
+async def test_all_processes_of_a_sandboxed_command_end_with_the_command(tmp_path: Path) -> None:
     box = Sandbox(mode=SandboxMode.BUBBLEWRAP, data_directory=str(tmp_path / "data"))
     folder = tmp_path / "work"
     folder.mkdir()

@@ -1,4 +1,4 @@
-"""Hooks against a real server: over HTTP with a session's token, and by the command from below an agent's process."""
+"""Hooks reach a real server over HTTP with a session's token, and by the command in a child process of an agent."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import pytest
 
 from maestro.testing.live import PYTHON_CLIENT, LiveServer
 
-# An agent as far as hooks can tell: a process that runs what each line of its input names, and prints the answer.
+# A process that acts as an agent: it runs the command that each line of its input names, and prints the result.
 AGENT = """
 import json, subprocess, sys
 for line in sys.stdin:
@@ -100,14 +100,14 @@ def receipt(api: httpx.Client, message: str) -> tuple[str, str]:
 
 
 def until(is_so: Callable[[], bool]) -> None:
-    """Waits until something is so, and fails if it never is."""
+    """Wait until a condition is true, and fail after a time limit."""
     deadline = time.monotonic() + 20
     while not is_so():
         assert time.monotonic() < deadline
         time.sleep(0.01)
 
 
-def test_an_agent_that_was_started_by_hand_is_one_session_by_whatever_way_it_comes(
+def test_an_agent_that_was_started_by_hand_is_one_session_for_hooks_and_commands(
     agent: Agent, api: httpx.Client
 ) -> None:
     told = agent.fires("SessionStart", source="startup")
@@ -128,7 +128,7 @@ def test_an_agent_that_was_started_by_hand_is_one_session_by_whatever_way_it_com
     assert sessions(api)[0]["status"] == "stopped"
 
 
-def test_a_hook_that_cannot_be_answered_is_noted_and_not_told(agent: Agent, api: httpx.Client) -> None:
+def test_a_hook_that_cannot_be_answered_is_recorded_and_prints_nothing(agent: Agent, api: httpx.Client) -> None:
     assert agent.runs("hook", "claude", "Stop", payload="{no") == (0, "", "")
     assert agent.runs("hook", "vim", "Stop", payload="{}") == (0, "", "")
     assert agent.runs("hook") == (0, "", "")
@@ -136,7 +136,7 @@ def test_a_hook_that_cannot_be_answered_is_noted_and_not_told(agent: Agent, api:
     assert "cannot be read" in noted["Stop"]
 
 
-def test_where_there_is_no_project_an_agent_is_left_alone(agent: Agent, api: httpx.Client, tmp_path: Path) -> None:
+def test_a_hook_outside_of_any_project_creates_no_session(agent: Agent, api: httpx.Client, tmp_path: Path) -> None:
     for _ in range(2):
         assert agent.fires("SessionStart", cwd=str(tmp_path)) is None
     assert sessions(api) == []
@@ -152,7 +152,7 @@ def test_the_person_at_a_terminal_does_not_become_a_session(live: LiveServer, re
     if not pid:
         os.execve("/bin/sh", ["sh", "-c", line], live.environment())
     said = b""
-    with contextlib.suppress(OSError):  # so a terminal ends
+    with contextlib.suppress(OSError):  # a read from a closed terminal is an error
         while piece := os.read(terminal, 4096):
             said += piece
     os.close(terminal)
@@ -163,14 +163,16 @@ def test_the_person_at_a_terminal_does_not_become_a_session(live: LiveServer, re
     assert "A shell, not an agent" in noted["problem"]
 
 
-def test_a_shell_that_a_program_starts_for_its_hook_is_no_person(agent: Agent, api: httpx.Client) -> None:
+def test_a_shell_that_a_program_starts_for_its_hook_is_not_taken_for_the_person(
+    agent: Agent, api: httpx.Client
+) -> None:
     line = shlex.join([*PYTHON_CLIENT, "hook", "claude", "UserPromptSubmit"])
     agent.runs_program("setsid", "--wait", "sh", "-c", f"{line}; true", payload=json.dumps({"cwd": str(agent.work)}))
     (session,) = sessions(api)
     assert session["tool"] == "claude" and session["pid"] != 1
 
 
-def test_a_self_test_makes_nobody_a_session(agent: Agent, api: httpx.Client) -> None:
+def test_a_self_test_of_a_hook_creates_no_session_and_no_record(agent: Agent, api: httpx.Client) -> None:
     said = agent.fires("PostToolUse", maestro_test="n1")
     assert said == {"maestro": "ok", "tool": "claude", "event": "PostToolUse", "test": "n1"}
     assert sessions(api) == []
@@ -188,14 +190,16 @@ def post(live: LiveServer, token: str, path: str, content: bytes = b"{}", **head
     return httpx.post(f"{live.url}/hooks/{path}", content=content, headers=named, timeout=60)
 
 
-def test_hooks_over_http(live: LiveServer, api: httpx.Client, token: str) -> None:
+def test_hooks_over_http_deliver_mail_and_set_the_status(live: LiveServer, api: httpx.Client, token: str) -> None:
     quiet = post(live, token, "claude/PostToolUse")
     assert (quiet.status_code, quiet.content) == (200, b"{}")
     sent = send(api, priority="critical")
     refused = post(live, token, "claude/PreToolUse", b'{"tool_name": "Bash", "tool_input": {"command": "ls"}}').json()
     assert refused["hookSpecificOutput"]["permissionDecision"] == "deny"
     assert "Look here." in refused["hookSpecificOutput"]["permissionDecisionReason"]
-    until(lambda: receipt(api, sent) == ("delivered", "hook"))  # that is noted once the answer is out
+    until(
+        lambda: receipt(api, sent) == ("delivered", "hook")
+    )  # the server records the delivery after it has sent the answer
     post(live, token, "claude/Stop")
     assert receipt(api, sent) == ("read", "hook")
     (session,) = sessions(api)
@@ -213,7 +217,7 @@ def test_hooks_over_http(live: LiveServer, api: httpx.Client, token: str) -> Non
         ("claude/Stop/more", b"{}", 200),
     ],
 )
-def test_what_is_wrong_over_http_keeps_no_agent_from_its_work(
+def test_an_invalid_hook_over_http_gets_an_empty_answer_or_not_found(
     live: LiveServer, token: str, path: str, content: bytes, status: int
 ) -> None:
     answer = post(live, token, path, content)
@@ -221,7 +225,7 @@ def test_what_is_wrong_over_http_keeps_no_agent_from_its_work(
     assert status != 200 or answer.content == b"{}"
 
 
-def test_over_http_only_sessions_have_hooks(live: LiveServer, api: httpx.Client, token: str) -> None:
+def test_only_sessions_may_send_hooks_over_http(live: LiveServer, api: httpx.Client, token: str) -> None:
     assert post(live, "", "claude/Stop", Authorization="Basic x").status_code == 401
     assert post(live, "mst_wrong", "claude/Stop").status_code == 401
     assert post(live, live.token, "claude/Stop").status_code == 403

@@ -1,4 +1,4 @@
-"""Two agents reach for one issue at the same instant, a thousand times."""
+"""When two agents claim one issue at the same time, exactly one of them gets the issue."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TIMES = 1_000
 
 
 @pytest.mark.slow
-async def test_exactly_one_of_two_claims_an_issue_every_time(
+async def test_exactly_one_of_two_simultaneous_claims_of_an_issue_succeeds(
     live: LiveServer, make_repo: Callable[..., Path]
 ) -> None:
     async with httpx.AsyncClient(base_url=live.url, timeout=60) as client:
@@ -37,7 +37,7 @@ async def test_exactly_one_of_two_claims_an_issue_every_time(
         for number in range(TIMES):
             opened = await post("/api/issues", person, to="beads", project="vc", title=f"Issue {number}", message="x")
             path = f"/api/issues/{opened.json()['id']}/claim"
-            # Whoever is asked first takes turns, so that neither has the better place in line.
+            # The order alternates, so that neither session has an advantage.
             pair = [("one", one), ("two", two)][:: 1 if number % 2 else -1]
             answers = await asyncio.gather(*(post(path, who) for _, who in pair))
             won = [name for (name, _), answer in zip(pair, answers, strict=True) if answer.status_code == 200]

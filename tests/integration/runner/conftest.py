@@ -1,4 +1,4 @@
-"""Runners for one test."""
+"""Provide runners for one test."""
 
 from __future__ import annotations
 

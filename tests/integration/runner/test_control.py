@@ -1,4 +1,4 @@
-"""Peers of a real control socket: invalid requests, and terminals with a size."""
+"""The control socket of a real runner refuses invalid requests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from maestro.testing.supervised import SupervisedRunner, receive_frame
 Supervise = Callable[..., SupervisedRunner]
 
 
-def test_invalid_requests_are_refused_and_the_runner_goes_on(supervise: Supervise) -> None:
+def test_invalid_requests_are_refused_and_the_runner_continues(supervise: Supervise) -> None:
     runner = supervise("cat")
     runner.wait_for_report("started")
     assert runner.send_request(do="fly") == {"ok": False, "problem": "this runner cannot carry out the request 'fly'"}

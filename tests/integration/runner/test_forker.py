@@ -107,7 +107,7 @@ def test_many_orders_in_one_piece_give_one_runner_each(forker: Forker) -> None:
     assert [forker.next_event()["born"] for _ in range(3)] == ["ses_1", "ses_2", "ses_3"]
     forker.send(*({"begin": number, "is_wanted": True} for number in range(1, 4)))
     for number in range(1, 4):
-        end = wait_until(lambda number=number: end_of(forker.folder / f"ses_{number}"), what="the end")
+        end = wait_until(lambda number=number: end_of(forker.folder / f"ses_{number}"), what="the end of the program")
         assert end["code"] == number
 
 
@@ -131,7 +131,7 @@ def test_the_forker_ends_with_its_server(forker: Forker) -> None:
     assert forker.process.wait(30) == 0
 
 
-def test_an_order_that_cannot_be_run_is_an_end_with_an_error_in_the_log(forker: Forker) -> None:
+def test_a_runner_with_an_invalid_order_ends_with_an_error_in_the_log(forker: Forker) -> None:
     broken = {"number": 1, "session_id": "ses_1", "folder": str(forker.folder)}
     forker.send(broken)
     born = forker.next_event()

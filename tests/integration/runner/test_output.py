@@ -1,4 +1,4 @@
-"""The end of much output is kept, in the report and in the transcript."""
+"""The end of large output is kept, in the report and in the transcript."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from maestro.testing.supervised import SupervisedRunner
 Supervise = Callable[..., SupervisedRunner]
 
 
-def test_the_end_of_a_flood_of_output_is_kept(supervise: Supervise, terminal: bool) -> None:
+def test_the_end_of_large_output_is_kept_in_report_and_transcript(supervise: Supervise, terminal: bool) -> None:
     script = "import sys\nfor n in range(40000): print(f'line {n} ' + 'x' * 60)\nprint('the end')"
     runner = supervise(sys.executable, "-c", script, terminal=terminal, transcript_bytes_max=200_000)
     report = runner.wait_for_report("exited")
@@ -18,4 +18,4 @@ def test_the_end_of_a_flood_of_output_is_kept(supervise: Supervise, terminal: bo
     assert report["tail"].rstrip().endswith("the end")
     assert runner.transcript_output().rstrip().endswith("the end")
     sizes = [(runner.folder / name).stat().st_size for name in ("transcript.cast", "transcript-older.cast")]
-    assert sum(sizes) <= 200_000 + 100_000  # runner chunk may be larger than what is left of a half
+    assert sum(sizes) <= 200_000 + 100_000  # one chunk of output may exceed the free part of a file

@@ -75,7 +75,7 @@ def test_all_descendants_end_also_those_that_ignore_the_first_signal() -> None:
     )
 
 
-def test_without_children_the_end_does_not_wait() -> None:
+def test_ending_descendants_does_not_wait_without_children() -> None:
     run_script(
         "assert not process_tree.has_children()\nchildren = process_tree.ChildStatuses()\n"
         "process_tree.end_descendants(children)\nassert children.statuses == {}\n"

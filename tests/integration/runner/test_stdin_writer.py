@@ -1,4 +1,4 @@
-"""Input of any size reaches a real program whole."""
+"""Input of any size reaches a real program completely."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from maestro.testing.supervised import SupervisedRunner
 Supervise = Callable[..., SupervisedRunner]
 
 
-def test_input_larger_than_a_pipe_arrives_whole(supervise: Supervise) -> None:
+def test_input_larger_than_a_pipe_arrives_completely(supervise: Supervise) -> None:
     runner = supervise("sh", "-c", "cat > all; wc -c < all > size", terminal=False, input="z" * 500_000)
     assert runner.wait_for_report("exited")["code"] == 0
     assert runner.wait_for_file("size") == "500000"
 
 
-def test_much_input_for_a_running_program_arrives_whole(supervise: Supervise, terminal: bool) -> None:
+def test_large_input_for_a_running_program_arrives_completely(supervise: Supervise, terminal: bool) -> None:
     lines = b"".join(b"%05d %s\n" % (n, b"w" * 90) for n in range(3000))
     script = (
         "import sys\nfor line in sys.stdin:\n    if line.startswith('end'): break\n"

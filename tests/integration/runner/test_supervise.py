@@ -113,7 +113,7 @@ def test_an_attached_terminal_gets_earlier_output_and_the_exit_code(supervise: S
     assert b"before" in shown and b"after that" in shown
 
 
-def test_a_program_that_closes_its_output_runs_on(supervise: Supervise) -> None:
+def test_a_program_that_closes_its_output_continues_to_run(supervise: Supervise) -> None:
     runner = supervise("sh", "-c", "exec >/dev/null 2>&1; read -r line; exit 5", terminal=False)
     runner.wait_for_report("started")
     runner.write(b"go on\n")
@@ -180,7 +180,7 @@ def test_a_program_whose_runner_is_killed_ends_with_its_terminal(supervise: Supe
     runner = supervise("sh", "-c", "echo $$ > pids; exec sleep 1000")
     family = runner.process_identities("pids")
     runner.process.kill()
-    wait_until(lambda: not [process for process in family if is_running(process)], what="the end of the agent")
+    wait_until(lambda: not [process for process in family if is_running(process)], what="the end of the program")
 
 
 def finish_while_attached(runner: SupervisedRunner, typed: bytes) -> None:
@@ -190,7 +190,7 @@ def finish_while_attached(runner: SupervisedRunner, typed: bytes) -> None:
         assert receive_frame(sock)[0] == b"A"
         assert runner.send_request(do="finish")["ok"]
         sock.sendall(b"D" + len(typed).to_bytes(4, "big") + typed)
-        wait_until(lambda: any(event[1] == "i" for event in runner.events()), what="the keys")
+        wait_until(lambda: any(event[1] == "i" for event in runner.events()), what="the arrival of the keys")
 
 
 def test_a_finished_program_ends_when_the_person_detaches(supervise: Supervise) -> None:
@@ -201,7 +201,7 @@ def test_a_finished_program_ends_when_the_person_detaches(supervise: Supervise) 
 
 
 @pytest.mark.parametrize("enter", [b"\r", b"\n", b"\x1b[13u"])
-def test_a_finished_program_that_gets_a_new_line_goes_on_until_the_next_finish(
+def test_a_finished_program_that_gets_a_new_line_continues_until_the_next_finish(
     supervise: Supervise, enter: bytes
 ) -> None:
     runner = supervise("cat")

@@ -1,4 +1,4 @@
-"""The transcript of a real program holds its output, within a limit."""
+"""The transcript of a real program contains its output, within a limit."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_both_halves_of_a_transcript_are_asciicasts_with_a_head(supervise: Super
         assert times == sorted(times)
 
 
-def test_letters_that_arrive_byte_by_byte_come_out_whole(supervise: Supervise) -> None:
+def test_characters_that_arrive_byte_by_byte_are_recorded_completely(supervise: Supervise) -> None:
     script = (
         "import sys\nout = sys.stdout.buffer\n"
         "for byte in '€ü漢'.encode():\n    out.write(bytes([byte])); out.flush()\n"

@@ -1,4 +1,4 @@
-"""What one reads of runs, sessions and gates: names and titles, short ids, hints that fit, and no mail twice."""
+"""Commands show runs, sessions and gates with names, short ids and correct hints. No mail is shown twice."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from maestro.testing.supervised import wait_until
 from maestro.testing.workshop import Workshop
 
 
-def test_runs_are_listed_with_their_task_and_found_by_it_or_a_part_of_their_id(shop: Workshop) -> None:
+def test_runs_are_listed_with_their_task_and_found_by_task_or_part_of_an_id(shop: Workshop) -> None:
     shop.create_task("Parser")
     run = shop.run_to_end("#1", "--", "true")["id"]
     assert "vc#1  Parser" in shop.run_maestro("run", "list")
@@ -15,10 +15,10 @@ def test_runs_are_listed_with_their_task_and_found_by_it_or_a_part_of_their_id(s
     assert "did you mean `maestro run list`" in shop.run_maestro("run", "lsit", exits=2)
 
 
-def test_the_board_shows_live_runs_and_who_holds_what_by_name(shop: Workshop) -> None:
+def test_the_board_shows_live_runs_and_the_names_of_holders(shop: Workshop) -> None:
     shop.create_task("Parser")
     run = shop.start_run("#1", "--", "sleep", "1000")
-    wait_until(lambda: shop.task_status("#1") == "in_progress", what="the start")
+    wait_until(lambda: shop.task_status("#1") == "in_progress", what="the start of the task")
     shown = shop.run_maestro()
     assert run in shown and "held by t1.1" in shown
     assert "vc#1 Parser" in shop.run_maestro("session", "show", "t1.1")
@@ -26,21 +26,21 @@ def test_the_board_shows_live_runs_and_who_holds_what_by_name(shop: Workshop) ->
     shop.run_maestro("run", "stop", run)
 
 
-def test_a_session_that_has_ended_has_no_lease_that_runs(shop: Workshop) -> None:
+def test_the_explanation_of_an_ended_session_shows_no_valid_lease(shop: Workshop) -> None:
     shop.spawn_session("--name", "parser", "--", "true")
     shop.wait_for_session_end("parser")
     assert "is valid (until" not in shop.run_maestro("session", "explain", "parser")
 
 
-def test_a_gate_is_shown_by_its_task(shop: Workshop) -> None:
+def test_the_output_of_a_gate_is_shown_by_the_reference_of_its_task(shop: Workshop) -> None:
     shop.create_task("Parser", "--gate", "echo not whole; exit 3")
     assert "No gate of vc#1 has run" in shop.run_maestro("task", "gate", "#1", exits=6)
     shop.spawn_session("--task", "#1", "--", "true")
-    wait_until(lambda: shop.task_status("#1") == "failed", what="the verdict")
+    wait_until(lambda: shop.task_status("#1") == "failed", what="the verdict of the gate")
     assert shop.run_maestro("task", "gate", "#1") == "not whole\n"
 
 
-def test_what_a_program_has_taken_in_does_not_come_back_when_it_ends(shop: Workshop) -> None:
+def test_mail_that_a_program_has_received_does_not_return_when_the_program_ends(shop: Workshop) -> None:
     shop.spawn_session(
         "--name", "parser", "--subject", "Parser", "--message", "All of it.", "--", "sh", "-c", "read -r line"
     )
@@ -59,11 +59,11 @@ def test_what_a_program_has_taken_in_does_not_come_back_when_it_ends(shop: Works
     assert [subject for subject in inbox if not subject.endswith("has failed")] == []
 
 
-def test_after_a_crash_nobody_is_advised_to_resume_what_a_run_does_again(shop: Workshop) -> None:
+def test_recovery_does_not_advise_resuming_a_session_whose_task_a_run_repeats(shop: Workshop) -> None:
     shop.create_task("Parser")
     run = shop.start_run("#1", "--", "sleep", "1000")
-    wait_until(lambda: len(shop.runner_notes()) == 1, what="its start")
-    wait_until(lambda: shop.task_status("#1") == "in_progress", what="its claim")
+    wait_until(lambda: len(shop.runner_notes()) == 1, what="the start of the session")
+    wait_until(lambda: shop.task_status("#1") == "in_progress", what="the claim of the task")
     shop.live.kill()
     shop.close()
     shop.live.start()

@@ -1,4 +1,4 @@
-"""Test that transcripts of long ended sessions are deleted."""
+"""Transcripts of sessions that ended long ago are deleted."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_old_transcripts_are_deleted_and_young_transcripts_stay(shop: Workshop) 
     _sqlite(shop, f"UPDATE sessions SET ended_at = {long_ago} WHERE id = '{made['id']}'")
     (shop.live.home / "sessions" / "not-ours").mkdir()
     shop.live.start()
-    wait_until(lambda: not shop.runner_folder(made["id"]).exists(), what="the old folder to go")
+    wait_until(lambda: not shop.runner_folder(made["id"]).exists(), what="the removal of the old folder")
     assert (shop.live.home / "sessions" / "not-ours").exists() and shop.show_session("parser")[
         "status"
     ] == "completed"

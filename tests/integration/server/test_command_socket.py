@@ -24,12 +24,12 @@ def test_a_foreign_socket_file_is_replaced(live: LiveServer) -> None:
     path.unlink()
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as other:
         other.bind(str(path))
-    wait_until(lambda: live.run_command("status").returncode == 0, what="an answer")
+    wait_until(lambda: live.run_command("status").returncode == 0, what="an answer of the server")
 
 
-def test_open_connections_survive_a_deleted_file(live: LiveServer) -> None:
+def test_open_connections_survive_a_deleted_socket_file(live: LiveServer) -> None:
     waiting = live.start_command("mail", "wait", "--timeout", "30s")
-    wait_until(lambda: live.run_command("status").returncode == 0, what="an answer")
+    wait_until(lambda: live.run_command("status").returncode == 0, what="an answer of the server")
     (live.home / "maestro.sock").unlink()
     assert live.run_command("status").returncode == 0
     assert waiting.poll() is None

@@ -65,7 +65,7 @@ def test_a_process_of_an_agent_without_a_token_is_the_agent(live: LiveServer, pr
     assert whoami(live, project)[1]["role"] == "person"
 
 
-def test_another_user_is_nobody(live: LiveServer, project: Path) -> None:
+def test_another_user_is_identified_as_nobody(live: LiveServer, project: Path) -> None:
     if os.getuid() != 0:
         pytest.skip("only root can become another user")
     # The mode of the socket would refuse another user. The test opens the socket, to check the server itself.

@@ -1,4 +1,4 @@
-"""A data directory whose server the person's own command starts."""
+"""Provide a data directory whose server the person's own command starts."""
 
 from __future__ import annotations
 

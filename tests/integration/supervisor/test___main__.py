@@ -1,4 +1,4 @@
-"""The supervisor with real processes: the server comes back after a kill, and stays away after `down`."""
+"""A supervisor starts a killed server again, and starts no server after `down`. The processes are real."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_a_killed_server_is_started_again_with_the_same_environment(home: Home) 
     for _ in range(3):
         killed = process_identity(pids[-1])
         os.kill(pids[-1], signal.SIGKILL)
-        wait_until(lambda killed=killed: not is_running(killed), what="the server's end")
+        wait_until(lambda killed=killed: not is_running(killed), what="the end of the server")
         pids.append(home.server_pid())  # a command waits for the next server
     assert len(set(pids)) == len(pids)
     assert b"EXTRA=from the person" in Path(f"/proc/{pids[-1]}/environ").read_bytes().split(b"\0")
@@ -53,14 +53,14 @@ def test_a_signal_to_the_supervisor_stops_the_server(home: Home) -> None:
     pid = process_identity(home.start_server())
     supervisor = home.supervisor_identity()
     os.kill(supervisor[0], signal.SIGTERM)
-    wait_until(lambda: not is_running(supervisor) and not is_running(pid), what="the end of both")
+    wait_until(lambda: not is_running(supervisor) and not is_running(pid), what="the end of supervisor and server")
     assert "stopping" in (home.folder / "server.log").read_text()
 
 
-def test_a_killed_server_makes_no_data_directory(home: Home) -> None:
+def test_a_killed_server_does_not_create_its_removed_data_directory_again(home: Home) -> None:
     pid, supervisor = home.start_server(), home.supervisor_identity()
     shutil.rmtree(home.folder)
-    with contextlib.suppress(ProcessLookupError):  # it may have noticed by itself
+    with contextlib.suppress(ProcessLookupError):  # the server may have ended already, because its directory is gone
         os.kill(pid, signal.SIGKILL)
     wait_until(lambda: not is_running(supervisor), what="the supervisor's end")
     assert not (home.folder / "maestro.db").exists()
@@ -76,7 +76,7 @@ def test_a_server_that_cannot_start_leaves_no_supervisor(home: Home) -> None:
 
 
 def test_an_agent_starts_no_server(home: Home, tmp_path: Path) -> None:
-    """The agent outlives the server; with an emptied environment its orphan looks like the person's command."""
+    """The agent outlives the server. With an empty environment its orphan looks like a command of the person."""
     home.start_server()
     script = (
         f"(setsid env -i MAESTRO_HOME={home.folder} HOME=$HOME PATH=$PATH sh -c "
@@ -87,7 +87,7 @@ def test_an_agent_starts_no_server(home: Home, tmp_path: Path) -> None:
     assert spawned.returncode == 0, spawned.stderr.decode()
     home.stop_server()
     (tmp_path / "go").touch()
-    wait_until((tmp_path / "over").exists, what="the agent's command")
+    wait_until((tmp_path / "over").exists, what="the end of the agent's command")
     told = (tmp_path / "told").read_text()
     try:
         assert "the server did not start" in told and "session" in told, told
@@ -98,7 +98,7 @@ def test_an_agent_starts_no_server(home: Home, tmp_path: Path) -> None:
         home.stop_server()
 
 
-def test_a_process_that_a_gate_left_is_nobody_also_for_the_next_server(home: Home, tmp_path: Path) -> None:
+def test_a_process_that_a_gate_left_is_nobody_for_the_next_server(home: Home, tmp_path: Path) -> None:
     home.start_server()
     probe = f"{MAESTRO} whoami --json > who.part 2>&1; mv who.part who"
     waiting = f"touch begun; until test -e go; do sleep 0.05; done; {probe}"
@@ -111,12 +111,12 @@ def test_a_process_that_a_gate_left_is_nobody_also_for_the_next_server(home: Hom
     home.stop_server()
     home.start_server()
     (tmp_path / "go").touch()
-    wait_until((tmp_path / "who").exists, what="the answer")
+    wait_until((tmp_path / "who").exists, what="the answer to the remaining process")
     answer = json.loads((tmp_path / "who").read_text())
     assert answer.get("role") == "nobody" or answer.get("code") == "not_authenticated", answer
 
 
-def test_the_foreground_ends_with_the_server(home: Home) -> None:
+def test_an_interrupt_of_up_in_the_foreground_stops_the_server(home: Home) -> None:
     command = [
         sys.executable,
         "-c",
@@ -127,7 +127,7 @@ def test_the_foreground_ends_with_the_server(home: Home) -> None:
         "0",
     ]
     with subprocess.Popen(command, env=home.live.environment(), stderr=subprocess.PIPE) as process:
-        wait_until(lambda: home.live.run_command("status", cwd="/").returncode == 0, what="the server")
+        wait_until(lambda: home.live.run_command("status", cwd="/").returncode == 0, what="the start of the server")
         process.send_signal(signal.SIGINT)
         assert process.wait(30) == 0
     assert home.live.run_command("status", cwd="/").returncode == 8

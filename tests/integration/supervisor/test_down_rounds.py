@@ -1,4 +1,4 @@
-"""After `down` no server runs, however many windows, hooks and waiting commands of agents are still there."""
+"""After `down` no server runs, although windows, hooks and waiting commands of agents still call."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from maestro.testing.workshop import MAESTRO, Workshop
 
 WINDOWS = 20
 SESSIONS = 5
-# Clients write these by themselves while no server runs: hooks that wait for the next server, and a log of them.
+# Clients write these files while no server runs: late hooks, and a log of unanswered hooks.
 KEPT = ("hooks", "hooks.log")
 HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "window", "version": "1"}}
 OPENING = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HELLO}
@@ -58,7 +58,7 @@ class Window:
 
 
 class Crowd:
-    """Everything of agents that is connected, or that connects again, while the server is down."""
+    """The windows, hooks and commands of agents that call while the server is down."""
 
     def __init__(self, shop: Workshop, seed: int) -> None:
         self.shop = shop
@@ -154,7 +154,7 @@ def shop(home: Home, make_repo: Callable[..., Path]) -> Iterator[Workshop]:
 @pytest.mark.rounds
 @pytest.mark.timeout(300)
 @pytest.mark.skipif(sys.platform != "linux", reason="looks for servers in /proc")
-def test_a_server_that_is_down_stays_down(home: Home, shop: Workshop) -> None:
+def test_no_call_of_an_agent_starts_a_server_after_down(home: Home, shop: Workshop) -> None:
     seconds, seed = rounds.round_count(5, full=60), rounds.round_seed()
     crowd = Crowd(shop, seed)
     supervisor = home.supervisor_identity()

@@ -1,7 +1,7 @@
-"""The server is killed again and again under load, with and without a terminal of the person.
+"""The server is killed repeatedly under load, with and without a terminal of the person.
 
-The supervisor brings the server back with the same environment. No acknowledged message is lost or stored twice.
-Agents go on, and no spawn starts an agent twice.
+The supervisor starts the server again with the same environment. No acknowledged message is lost or stored twice.
+Agents continue, and no spawn starts an agent twice.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from maestro.testing.workshop import MAESTRO, Workshop
 
 AGENTS = 3
 SENDERS = 3
-BACK_SECONDS_MAX = 10.0  # the bar is 1 s on a quiet machine
+BACK_SECONDS_MAX = 10.0  # the goal is 1 s on a quiet machine
 SETTINGS = "mail_per_minute = 1000000\nfamily_mail_per_minute = 1000000\nproject_mail_per_minute = 1000000\n"
 BEATING = "echo $NAME >> started; while true; do date +%s%N > beat-$NAME; sleep 0.2; done"
 
 
 class Sender:
-    """Sends message after message; sends again, under the same key, where no answer came."""
+    """Send messages, and send an unanswered message again with the same key."""
 
     def __init__(self, number: int, shop: Workshop, token: str) -> None:
         self.number, self.shop = number, shop
@@ -131,7 +131,7 @@ def time_until_answer(shop: Workshop) -> float:
 
 
 class Spawner:
-    """Spawns short agents under a key, and asks again where the server died before its answer."""
+    """Spawn short agents with a key, and repeat a spawn that a killed server did not answer."""
 
     def __init__(self, shop: Workshop) -> None:
         self.shop = shop
@@ -154,7 +154,7 @@ class Spawner:
 
 
 def kill_under_load(home: Home, shop: Workshop, senders: list[Sender], spawner: Spawner, pause: float) -> float:
-    """Kill the server while messages and a spawn are under way; return the seconds until the next one answers."""
+    """Kill the server while messages and a spawn are under way; return the seconds until the next server answers."""
     goals = [len(sender.acknowledged) + 3 for sender in senders]
     for sender, goal in zip(senders, goals, strict=True):
         wait_until(lambda s=sender, g=goal: len(s.acknowledged) >= g or s.problems, what="acknowledged messages")
@@ -183,7 +183,7 @@ def check_messages(home: Home, senders: list[Sender]) -> int:
 
 
 def check_agents(shop: Workshop, spawner: Spawner) -> None:
-    """Assert that the long agents still beat, and that every agent was started exactly once."""
+    """Assert that the long-running agents still write beats, and that every agent was started exactly once."""
     for number in range(AGENTS):
         beat = shop.repo / f"beat-{number}"
         seen = beat.read_text()
@@ -197,7 +197,7 @@ def check_agents(shop: Workshop, spawner: Spawner) -> None:
 @pytest.mark.slow
 @pytest.mark.rounds
 @pytest.mark.timeout(600)
-def test_a_killed_server_is_back_soon_and_loses_nothing(home: Home, shop: Workshop) -> None:
+def test_a_killed_server_returns_soon_and_loses_no_message(home: Home, shop: Workshop) -> None:
     played, seed = rounds.round_count(10, full=50), rounds.round_seed()
     chosen = random.Random(seed)
     shop.register_session("box")

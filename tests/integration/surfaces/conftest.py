@@ -1,4 +1,4 @@
-"""A live server with one project, a coordinator and a worker."""
+"""Provide a live server with one project, a coordinator and a worker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Agents that the person started by hand: registered as one session by their first MCP server."""
+"""An agent that the person started by hand becomes one session, which its first MCP server registers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from maestro.testing.mcp_wire import tool_call_message
 
 PATIENCE_SECONDS = 60
 
-# An agent that a person starts: it starts two MCP servers, and a command from its shell.
+# An agent that a person starts. The agent starts two MCP servers, and a command from its shell.
 AGENT = """
 import json, subprocess, sys
 program, answers = json.loads(sys.argv[1]), []

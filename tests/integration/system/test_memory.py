@@ -15,7 +15,7 @@ from maestro.system import memory
 HAS_TRIM = hasattr(ctypes.CDLL(None), "malloc_trim")
 pytestmark = pytest.mark.skipif(not HAS_TRIM, reason="only glibc keeps freed memory and can give it back")
 
-# The blocks are below the size from which glibc maps memory of their own; the last block holds the heap in place.
+# The blocks are too small for separate memory maps of glibc. The last block keeps the heap from shrinking.
 FILLS_AND_FREES = """
 import asyncio, ctypes, time
 from maestro.system.memory import give_memory_back_soon

@@ -53,7 +53,7 @@ def test_a_process_that_waits_to_be_reaped_has_ended() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only this query returns the name")
-def test_a_name_with_brackets_and_spaces_does_not_confuse_the_fields(tmp_path: Path) -> None:
+def test_a_program_name_with_brackets_and_spaces_is_read_correctly(tmp_path: Path) -> None:
     program = tmp_path / "a) Z (b"
     program.symlink_to("/bin/cat")
     with running(str(program)) as child:

@@ -32,7 +32,7 @@ async def wait_for(path: Path) -> None:
     await asyncio.to_thread(wait_until, lambda: path.exists() and path.read_text().endswith("\n"))
 
 
-async def test_both_streams_the_directory_and_the_environment(tmp_path: Path) -> None:
+async def test_a_command_runs_in_its_directory_and_environment_and_both_streams_are_kept(tmp_path: Path) -> None:
     done = await run(
         "pwd; echo $GREETING >&2", tmp_path, environment={"PATH": os.environ["PATH"], "GREETING": "hello"}
     )
@@ -41,12 +41,12 @@ async def test_both_streams_the_directory_and_the_environment(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(("command", "code"), [("exit 3", 3), ("kill -9 $$", -9), ("no-such-program", 127)])
-async def test_the_exit_code_or_signal_of_a_command_that_fails(tmp_path: Path, command: str, code: int) -> None:
+async def test_a_failed_command_has_its_exit_code_or_signal(tmp_path: Path, command: str, code: int) -> None:
     done = await run(command, tmp_path)
     assert done.code == code and not done.has_passed and not done.is_timed_out
 
 
-async def test_a_command_without_its_directory_says_why_it_did_not_start(tmp_path: Path) -> None:
+async def test_a_command_in_a_missing_directory_names_the_reason(tmp_path: Path) -> None:
     done = await run("true", tmp_path / "missing")
     assert done.code is None and not done.has_passed and not done.is_timed_out
     assert b"could not be started" in done.output and b"missing" in done.output
@@ -62,7 +62,7 @@ async def test_a_command_that_reads_gets_the_end_of_its_input(tmp_path: Path) ->
     assert (await run("cat && echo read", tmp_path)).output == b"read\n"
 
 
-async def test_a_command_that_takes_too_long_may_finish_its_files(tmp_path: Path) -> None:
+async def test_a_command_over_its_time_limit_may_clean_up_before_its_end(tmp_path: Path) -> None:
     done = await run("trap 'echo cleaned; exit 0' TERM; echo on; sleep 600 & wait", tmp_path, seconds_max=0.3)
     assert done.is_timed_out and not done.has_passed
     assert done.output == b"on\ncleaned\n"
@@ -95,6 +95,6 @@ async def test_a_command_ends_the_earlier_command_with_the_same_mark(tmp_path: P
     assert (await earlier).code == -9
 
 
-async def test_a_prefix_starts_the_shell(tmp_path: Path) -> None:
+async def test_the_shell_is_started_through_the_prefix(tmp_path: Path) -> None:
     done = await run("echo $INSIDE", tmp_path, prefix=["env", "INSIDE=yes"])
     assert done.output == b"yes\n"

@@ -48,7 +48,7 @@ def test_a_process_with_another_mark_stays() -> None:
         other.communicate()
 
 
-def test_the_caller_and_its_ancestors_are_spared() -> None:
+def test_the_caller_and_its_ancestors_are_not_killed() -> None:
     mark = uuid.uuid4().hex
     script = (
         "import subprocess, sys; from maestro.system import stray_processes\n"

@@ -51,7 +51,7 @@ async def test_a_caller_that_is_cancelled_during_the_start_leaves_no_process() -
     before = set(running_children())
     for _ in range(5):
         starting = asyncio.create_task(subprocesses.start_process("sleep", "600"))
-        await asyncio.sleep(0)  # the start begins
+        await asyncio.sleep(0)  # lets the start begin
         starting.cancel()
         with pytest.raises(asyncio.CancelledError):
             await starting

@@ -17,22 +17,24 @@ def run_with_umask(umask: int, script: str) -> str:
 
 
 @pytest.mark.parametrize(("umask", "mode"), [(0o022, "0o755"), (0o007, "0o770"), (0, "0o777")])
-def test_before_the_change_the_umask_is_the_persons(umask: int, mode: str) -> None:
+def test_the_umask_before_the_change_is_the_umask_of_the_person(umask: int, mode: str) -> None:
     assert run_with_umask(umask, PRINT) == f"None {mode} {umask:#o}"
 
 
 @pytest.mark.parametrize(("umask", "mode"), [(0o022, "0o755"), (0o007, "0o770"), (0, "0o777")])
-def test_after_the_change_own_files_are_private_and_programs_get_the_persons_umask(umask: int, mode: str) -> None:
+def test_after_the_change_own_files_are_private_and_programs_get_the_umask_of_the_person(
+    umask: int, mode: str
+) -> None:
     assert run_with_umask(umask, f"umasks.make_files_private()\n{PRINT}") == f"{umask} {mode} 0o77"
 
 
-def test_a_second_change_does_not_forget_the_persons_umask() -> None:
+def test_a_second_change_keeps_the_umask_of_the_person() -> None:
     script = f"umasks.make_files_private()\numasks.make_files_private()\n{PRINT}"
     assert run_with_umask(0o022, script) == "18 0o755 0o77"
     assert run_with_umask(0, script) == "0 0o777 0o77"
 
 
-def test_a_started_program_gets_the_persons_umask() -> None:
+def test_a_started_program_gets_the_umask_of_the_person() -> None:
     script = (
         "import asyncio; from maestro.system import subprocesses\n"
         "umasks.make_files_private()\n"

@@ -1,4 +1,4 @@
-"""Two projects on a live server, one of which keeps its issues in Beads."""
+"""Provide two projects on a live server. One of the projects keeps its issues in Beads."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SETTINGS = "tracker_seconds = 1\ntracker_call_seconds = 60\n"
 
 
 class Desk:
-    """Commands of one session, or of the person, in one checkout."""
+    """The commands of one session, or of the person, in one checkout."""
 
     def __init__(self, live: LiveServer, folder: Path, token: str = "") -> None:
         self.live, self.folder = live, folder
@@ -45,7 +45,7 @@ class Desk:
 
 
 class World:
-    """`vc` asks, `beads` keeps its issues in its tracker; alice works there with bd alone."""
+    """The project `vc` opens issues. The project `beads` keeps its issues in its tracker, and alice uses only bd."""
 
     def __init__(self, live: LiveServer, vc: Path, beads: Path) -> None:
         self.live = live
@@ -53,7 +53,7 @@ class World:
         self.hand = BeadsUser(beads)
 
     def status(self) -> dict[str, Any]:
-        """Asked often, so not by the command."""
+        """Return the status of the tracker. An HTTP request is faster than a command, because tests ask often."""
         asked = urllib.request.Request(f"{self.live.url}/api/tracker?project=beads")
         asked.add_header("Authorization", f"Bearer {self.live.token}")
         with urllib.request.urlopen(asked, timeout=60) as answer:
@@ -61,8 +61,8 @@ class World:
         return found
 
     def in_step(self) -> dict[str, Any]:
-        """Once nothing is left to tell, and the tracker was read after now."""
-        asked = datetime.now(UTC)  # a round that began before may not have seen what happened since
+        """Wait until all changes are sent, and the tracker was read after this call began."""
+        asked = datetime.now(UTC)  # an earlier round may have missed the latest changes
         self.beads.json("tracker", "sync")
 
         def settled() -> dict[str, Any] | None:
@@ -71,7 +71,7 @@ class World:
             read = now["read_at"] and datetime.fromisoformat(now["read_at"]) >= asked
             return now if read and not behind else None
 
-        found: dict[str, Any] = wait_until(settled, what=f"being in step ({self.status()})")
+        found: dict[str, Any] = wait_until(settled, what=f"the synchronisation ({self.status()})")
         return found
 
     def open(self, desk: Desk, title: str = "Crash", message: str = "It crashes.") -> str:

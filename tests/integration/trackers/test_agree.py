@@ -1,4 +1,4 @@
-"""Both sides do as they please, at the same time, and the server dies in between: in the end they agree on everything."""
+"""After random simultaneous changes in both places, and kills of the server, Maestro and the tracker agree."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STATES = {
 
 
 class Crowd:
-    """A finder in vc, a keeper in beads, and alice, who knows only bd."""
+    """A finder in vc, a keeper in beads, and alice, who uses only bd."""
 
     def __init__(self, world: World, chance: random.Random) -> None:
         self.world, self.chance = world, chance
@@ -35,7 +35,7 @@ class Crowd:
             self.tokens[name] = made["token"]
 
     def ask(self, who: str, verb: str, route: str, **body: Any) -> Any:
-        """Refusals are part of it: someone was faster."""
+        """Send a request; return the answer. A refusal is normal, because another actor may have been faster."""
         headers = {"Authorization": f"Bearer {self.tokens[who]}"}
         given: dict[str, Any] = {"params": body} if verb == "GET" else {"json": body}
         answer = httpx.request(verb, f"{self.world.live.url}{route}", headers=headers, timeout=60, **given)
@@ -65,7 +65,7 @@ class Crowd:
             word = self.word()
             answer = self.ask(who, "POST", f"/api/issues/{one['id']}/reply", message=word)
             if "code" in answer:
-                self.said.remove(word)  # none of its business
+                self.said.remove(word)  # the reply was refused
         elif what in ("release", "block"):
             reason = {"reason": "r"} if what == "block" else {}
             self.ask("keeper", "POST", f"/api/tasks/{one['id']}/{what}", **reason)
@@ -78,7 +78,7 @@ class Crowd:
         if what == "create" or not found:
             self.made += 1
             hand.run_bd("create", f"Alice's {self.made}")
-            self.world.in_step()  # what is closed when it is first read is not taken in
+            self.world.in_step()  # an issue that is closed before the first read is not imported
             return
         ref = self.chance.choice(found)["id"]
         if what == "comment":
@@ -116,7 +116,7 @@ class Crowd:
         ("1.0.5", 4),
     ],
 )
-def test_in_the_end_both_sides_agree(
+def test_maestro_and_the_tracker_agree_after_random_changes_in_both_places(
     generation: str,
     seed: int,
     make_world: Callable[..., World],
@@ -141,7 +141,7 @@ def test_in_the_end_both_sides_agree(
 
 
 def differences(crowd: Crowd) -> list[str]:
-    """Every issue is on both sides once, stands the same, and is the same one's."""
+    """Return the issues that exist in one place only, or differ in status or holder."""
     there = {one["title"]: one for one in crowd.world.hand.issues()}
     here = {one["title"]: one for one in crowd.issues()}
     wrong = [f"{title} is on one side" for title in there.keys() ^ here.keys()]

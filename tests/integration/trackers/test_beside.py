@@ -1,4 +1,4 @@
-"""Around the tracker: choosing it, `bd mail`, its hooks, what a spawned agent finds, what a person is shown."""
+"""Everything around a tracker: its choice, `bd mail`, hooks of bd, and the problems that a person is shown."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .conftest import World
 SLOW = "tracker_seconds = 3600\n"
 
 
-def test_a_tracker_is_chosen_by_the_file_and_by_nothing_else(newest: str, make_world: Callable[..., World]) -> None:
+def test_only_the_settings_files_choose_a_tracker(newest: str, make_world: Callable[..., World]) -> None:
     world = make_world(settings=SLOW)
     config = world.beads.folder / ".maestro" / "config.toml"
     local = config.with_name("local.toml")
@@ -31,17 +31,21 @@ def test_a_tracker_is_chosen_by_the_file_and_by_nothing_else(newest: str, make_w
     assert world.vc.json("tracker", "status") == {**world.vc.json("tracker", "status"), "kind": "builtin", "hint": ""}
 
 
-def test_an_agent_that_changes_the_file_chooses_nothing(newest: str, make_world: Callable[..., World]) -> None:
+def test_a_settings_file_that_an_agent_changes_does_not_choose_a_tracker(
+    newest: str, make_world: Callable[..., World]
+) -> None:
     world = make_world(settings=SLOW)
     agent = world.beads.join("keeper")
     config = world.beads.folder / ".maestro" / "config.toml"
     config.write_text("")
     agent.json("project", "show")
     assert agent.json("project", "show")["tracker"] == "beads"
-    assert world.beads.json("project", "show")["tracker"] == "builtin"  # the person was there
+    assert world.beads.json("project", "show")["tracker"] == "builtin"  # a command of the person reads the file
 
 
-def test_what_was_open_before_is_there_too_and_back_again(newest: str, make_world: Callable[..., World]) -> None:
+def test_issues_from_before_the_choice_are_copied_to_the_tracker_once(
+    newest: str, make_world: Callable[..., World]
+) -> None:
     world = make_world()
     finder = world.vc.join("finder")
     config = world.beads.folder / ".maestro" / "config.toml"
@@ -49,7 +53,7 @@ def test_what_was_open_before_is_there_too_and_back_again(newest: str, make_worl
     world.beads.json("project", "show")
     early = world.open(finder, "Early")
     finder.json("issue", "reply", early, "--message", "More")
-    for _ in range(2):  # chosen, left and chosen again: nothing comes twice
+    for _ in range(2):  # choose the tracker, leave it and choose it again: no issue is copied twice
         world.hand.choose_beads()
         world.beads.json("project", "show")
         world.in_step()
@@ -60,7 +64,7 @@ def test_what_was_open_before_is_there_too_and_back_again(newest: str, make_worl
     assert len(world.beads.json("issue", "list", "--status", "all")["issues"]) == 1
 
 
-def test_bd_mail_is_maestro_mail(newest: str, make_world: Callable[..., World]) -> None:
+def test_bd_mail_sends_and_reads_mail_of_maestro(newest: str, make_world: Callable[..., World]) -> None:
     world = make_world(settings=SLOW)
     out = world.beads.folder / "out.txt"
     script = f"env > {out}.env; bd mail send human -s hi -m 'the body' > {out} 2>&1; bd mail inbox >> {out} 2>&1"
@@ -75,7 +79,7 @@ def test_bd_mail_is_maestro_mail(newest: str, make_world: Callable[..., World]) 
     assert found["BD_ACTOR"] == found["BEADS_ACTOR"] == "keeper"
 
 
-def test_a_hook_of_bd_makes_it_quick_and_needs_no_payload(newest: str, make_world: Callable[..., World]) -> None:
+def test_a_hook_of_bd_without_a_payload_starts_a_round_at_once(newest: str, make_world: Callable[..., World]) -> None:
     world = make_world(settings=SLOW)
     finder = world.vc.join("finder")
     ref = world.open(finder)
@@ -91,7 +95,9 @@ def test_a_hook_of_bd_makes_it_quick_and_needs_no_payload(newest: str, make_worl
         wait_until(lambda number=number: world.vc.bodies(ref)[-1] == f"Comment {number}", what="the comment")  # type: ignore[misc]
 
 
-def test_what_a_person_is_shown(newest: str, make_world: Callable[..., World]) -> None:
+def test_the_status_and_the_project_show_a_problem_of_the_tracker(
+    newest: str, make_world: Callable[..., World]
+) -> None:
     world = make_world(settings="tracker_seconds = 3600\ntracker_call_seconds = 1\n")
     world.open(world.vc.join("finder"))
     world.in_step()
@@ -99,7 +105,7 @@ def test_what_a_person_is_shown(newest: str, make_world: Callable[..., World]) -
     assert "beads 1.0.5" in shown and "behind        none" in shown
     world.hand.misbehave("fail", "database is locked")
     world.open(world.vc.join("other"), "Second")
-    wait_until(lambda: world.status()["problem"], what="a problem")
+    wait_until(lambda: world.status()["problem"], what="the report of a problem")
     shown = world.live.run_command("tracker", "status", cwd=world.beads.folder).stdout.decode()
     assert "database is locked" in shown and "1 issues" in shown
     assert "database is locked" in world.live.run_command("project", "show", cwd=world.beads.folder).stdout.decode()

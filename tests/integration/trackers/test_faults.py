@@ -1,4 +1,4 @@
-"""A tracker that hangs, fails, is gone or answers too late: mail goes on, and afterwards nothing is missing or doubled."""
+"""Mail continues while a tracker hangs, fails, is missing or is late. Afterwards no change is missing or doubled."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def pid(world: World) -> str:
 
 
 def troubles(world: World) -> dict[str, Callable[[], None]]:
-    """Each way to go wrong, and how it is put right again."""
+    """Return a function for each fault. The function causes the fault, and returns a function that repairs it."""
     hand, program = world.hand, world.hand.checkout.parents[1] / "bin" / "bd"
 
     def gone() -> Callable[[], None]:
@@ -50,7 +50,7 @@ def _moved(world: World) -> Callable[[], None]:
 
 
 @pytest.mark.parametrize("trouble", ["hangs", "fails", "is newer", "is gone", "has lost its folder"])
-def test_mail_flows_while_the_tracker_is_in_trouble(
+def test_mail_continues_while_the_tracker_has_a_fault(
     trouble: str, newest: str, make_world: Callable[..., World]
 ) -> None:
     world = make_world(settings=HASTY)
@@ -73,7 +73,7 @@ def test_mail_flows_while_the_tracker_is_in_trouble(
         now = world.status()
         return now if now["failures"] >= 2 and now["behind_issues"] else None
 
-    status = wait_until(troubled, what="two failures, with something left to tell")
+    status = wait_until(troubled, what="two failures while changes are unsent")
     assert status["problem"] and status["retry_at"]
     keeper.json("issue", "close", first, "--message", "Done.")
 
@@ -87,22 +87,24 @@ def test_mail_flows_while_the_tracker_is_in_trouble(
     assert world.status()["problem"] == "" and world.status()["failures"] == 0
 
 
-def test_issues_opened_while_the_tracker_is_away_are_counted(newest: str, make_world: Callable[..., World]) -> None:
+def test_issues_that_are_opened_while_the_tracker_is_missing_are_counted(
+    newest: str, make_world: Callable[..., World]
+) -> None:
     world = make_world(settings=HASTY)
     finder = world.vc.join("finder")
     world.in_step()
     troubles(world)["is gone"]()
     wait_until(lambda: world.status()["failures"], what="a failure")
     world.open(finder, "Second")
-    wait_until(lambda: world.status()["behind_issues"] == 1, what="the issue being counted")
+    wait_until(lambda: world.status()["behind_issues"] == 1, what="the count of the issue")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("generation", ["0.46.0", "0.50.3", "1.0.5"])
-def test_an_answer_that_comes_too_late_is_found_again(
+def test_a_change_whose_answer_came_too_late_is_not_repeated(
     generation: str, make_world: Callable[..., World], newest: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The change is made each time, and each time nobody hears of it."""
+    """The tracker makes each change, but each answer comes too late."""
     monkeypatch.setenv("STANDIN_BD", generation)
     world = make_world(settings=HASTY)
     finder, keeper = world.vc.join("finder"), world.beads.join("keeper")
@@ -115,7 +117,7 @@ def test_an_answer_that_comes_too_late_is_found_again(
         found = world.hand.issues()
         return bool(found and found[0]["comments"] and found[0]["status"] == "in_progress")
 
-    wait_until(is_there, what="all of it in bd")
+    wait_until(is_there, what="the arrival of all changes in bd")
     world.hand.stop_misbehaving("stall")
     world.in_step()
     (there,) = world.hand.issues()
@@ -123,7 +125,9 @@ def test_an_answer_that_comes_too_late_is_found_again(
     assert world.vc.bodies(ref)[1:] == ["And this."] and world.vc.issue(ref)["status"] == "in_progress"
 
 
-def test_one_issue_that_is_refused_keeps_no_other_back(newest: str, make_world: Callable[..., World]) -> None:
+def test_an_issue_that_the_tracker_refuses_does_not_delay_other_issues(
+    newest: str, make_world: Callable[..., World]
+) -> None:
     world = make_world()
     finder = world.vc.join("finder")
     world.hand.run_bd("create", "Someone else's", "--external-ref", "elsewhere")
@@ -131,17 +135,19 @@ def test_one_issue_that_is_refused_keeps_no_other_back(newest: str, make_world: 
     world.in_step()
     ref = {one["title"]: one for one in world.hand.issues()}["x" * 500]["id"]
     state = world.hand.folder / "standin.json"
-    state.write_text(state.read_text().replace(f'"{ref}"', '"bd-gone"'))  # as if someone deleted it
+    state.write_text(state.read_text().replace(f'"{ref}"', '"bd-gone"'))  # as after a deletion in bd
     finder.json("issue", "reply", long, "--message", "Nobody hears this.")
     world.open(finder, "Another")
-    wait_until(lambda: any(one["title"] == "Another" for one in world.hand.issues()), what="the other issue")
-    (untold,) = wait_until(lambda: world.status()["unsynced"], what="what is not taken")
+    wait_until(
+        lambda: any(one["title"] == "Another" for one in world.hand.issues()), what="the arrival of the other issue"
+    )
+    (untold,) = wait_until(lambda: world.status()["unsynced"], what="the report about the refused issue")
     assert (untold["issue"], untold["ref"]) == (long, ref) and "not" in untold["problem"]
     assert world.vc.issue(long)["status"] == "todo"
 
 
-def test_no_call_for_each_issue(newest: str, make_world: Callable[..., World]) -> None:
-    """With many issues a quiet round is one list, and a round with news one look besides."""
+def test_a_round_makes_no_call_for_each_issue(newest: str, make_world: Callable[..., World]) -> None:
+    """A round without changes makes one list call. A round with changes makes one more call."""
     world = make_world(settings="tracker_seconds = 3600\n")
     for number in range(30):
         world.hand.run_bd("create", f"Issue {number}")

@@ -1,4 +1,4 @@
-"""The server is killed at every step of telling a tracker, before it and after it: each is done once, none is missing."""
+"""The server is killed before or after each step of a synchronisation: the tracker gets each change exactly once."""
 
 from __future__ import annotations
 
@@ -10,17 +10,19 @@ import pytest
 
 from .conftest import Desk, World, use
 
-STEPS = 6  # a comment, the last word and the close of one issue; the making, a comment and the claim of the next
+STEPS = (
+    6  # a comment, the closing comment and the close of one issue; the creation, a comment and the claim of the next
+)
 
 
 def changes(world: World) -> int:
-    """How many there have been in the tracker."""
+    """Return the number of changes in the tracker."""
     state = world.hand.folder / "standin.json"
     return int(json.loads(state.read_text())["changes"]) if state.exists() else 0
 
 
 def dies_at(world: World, when: str, step: int) -> None:
-    """Let the tracker go, and the server with it at that step; then start it again."""
+    """Release the tracker, which kills the server at that step; then start the server again."""
     process = world.live.process
     assert process is not None
     world.hand.misbehave("kill", f"{when} {changes(world) + step} {process.pid}")
@@ -38,7 +40,7 @@ def hold(world: World) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("generation", ["0.46.0", "1.0.5"])
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_each_step_is_done_once(
+def test_the_tracker_gets_each_change_once_when_the_server_is_killed(
     generation: str,
     when: str,
     make_world: Callable[..., World],
@@ -64,11 +66,11 @@ def test_each_step_is_done_once(
 
 
 def agree(world: World, refs: list[str]) -> None:
-    """Both sides have each issue and each word once, in the same order, and stand the same."""
+    """Assert that both places have each issue and each comment once, in the same order and with the same status."""
     found = world.hand.issues()
     there = {one["external_ref"]: one for one in found}
     assert len(there) == len(found) == len(refs)
-    for place, ref in list(enumerate(refs))[-2:]:  # what came before was looked at before
+    for place, ref in list(enumerate(refs))[-2:]:  # earlier issues were checked in earlier rounds
         shown = world.vc.issue(ref)
         one = there[f"maestro:{shown['id']}"]
         is_last = place == len(refs) - 1
@@ -82,7 +84,7 @@ def agree(world: World, refs: list[str]) -> None:
 
 
 @pytest.mark.slow
-def test_what_comes_in_comes_once_however_often_the_server_dies(
+def test_each_comment_of_the_tracker_arrives_once_when_the_server_is_killed(
     newest: str, make_world: Callable[..., World]
 ) -> None:
     world = make_world()
@@ -96,13 +98,13 @@ def test_what_comes_in_comes_once_however_often_the_server_dies(
         for number in range(3):
             said.append(f"Turn {turn}, comment {number}")
             world.hand.run_bd("comments", "add", there["id"], said[-1])
-        said.append("Again.")  # the same words each time
+        said.append("Again.")  # the same text each time
         world.hand.run_bd("comments", "add", there["id"], said[-1])
         Desk(world.live, world.beads.folder).json("tracker", "sync")
         world.hand.stop_misbehaving("hang")
         before = len(world.hand.calls())
         while len(world.hand.calls()) < before + turn % 3:
-            pass  # the first, second, third call of the round
+            pass  # the kill follows the first, second or third call of the round
         world.live.kill()
         world.live.start()
         world.in_step()

@@ -1,4 +1,4 @@
-"""An issue across projects whose receiver keeps its issues in Beads: everything goes both ways, once."""
+"""Issues for a project that keeps its issues in Beads are synchronised in both directions, each change once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from .conftest import World
 pytestmark = pytest.mark.slow
 
 
-def test_an_issue_opened_here_lives_there(generation: str, make_world: Callable[..., World]) -> None:
+def test_an_issue_that_a_session_opens_is_created_and_continued_in_bd(
+    generation: str, make_world: Callable[..., World]
+) -> None:
     world = make_world(is_real=generation == REAL)
     finder, keeper = world.vc.join("finder"), world.beads.join("keeper")
     ref = world.open(finder, "Parser crashes", "On an empty file.")
@@ -50,7 +52,7 @@ def test_an_issue_opened_here_lives_there(generation: str, make_world: Callable[
     ]  # fmt: skip
 
 
-def test_what_is_done_in_bd_is_done_here(generation: str, make_world: Callable[..., World]) -> None:
+def test_changes_of_an_issue_in_bd_are_made_in_maestro(generation: str, make_world: Callable[..., World]) -> None:
     world = make_world(is_real=generation == REAL)
     finder = world.vc.join("finder")
     ref = world.open(finder)
@@ -77,10 +79,12 @@ def test_what_is_done_in_bd_is_done_here(generation: str, make_world: Callable[.
     world.hand.run_bd("reopen", there["id"])
     world.in_step()
     assert world.vc.issue(ref)["status"] == "todo"
-    assert world.hand.comment_texts(there["id"]) == []  # nothing that the server says by itself is told back
+    assert world.hand.comment_texts(there["id"]) == []  # texts of the server itself are not sent to the tracker
 
 
-def test_an_issue_that_began_in_bd_is_here_quietly(generation: str, make_world: Callable[..., World]) -> None:
+def test_an_issue_that_was_created_in_bd_appears_in_maestro_without_mail(
+    generation: str, make_world: Callable[..., World]
+) -> None:
     world = make_world(is_real=generation == REAL)
     keeper = world.beads.join("keeper")
     made = world.hand.run_bd("create", "Of alice's own", "-d", "Text", "-p", "1")
@@ -102,21 +106,23 @@ def test_an_issue_that_began_in_bd_is_here_quietly(generation: str, make_world: 
     assert len(keeper.json("issue", "list", "--status", "all")["issues"]) == 1
 
 
-def test_whoever_claims_in_bd_first_has_it(generation: str, make_world: Callable[..., World]) -> None:
-    """bd's word wins: the loser is told, and its claim is gone."""
+def test_an_earlier_claim_in_bd_takes_precedence_over_a_claim_in_maestro(
+    generation: str, make_world: Callable[..., World]
+) -> None:
+    """The session that claimed later loses its claim and gets a notice."""
     world = make_world(is_real=generation == REAL, settings="tracker_seconds = 3600\ntracker_call_seconds = 60\n")
     keeper = world.beads.join("keeper")
     ref = world.open(world.vc.join("finder"))
     (there,) = wait_until(world.hand.issues, what="the issue in bd")
     world.in_step()
     world.hand.run_bd("update", there["id"], "--claim", actor="alice")
-    keeper.json("issue", "claim", ref)  # nobody here has heard of alice yet
+    keeper.json("issue", "claim", ref)  # the server does not know the claim of alice yet
     wait_until(lambda: world.vc.issue(ref)["holder"] == "tracker:alice", what="alice's claim")
     (there,) = world.hand.issues()
     assert there["assignee"] == "alice"
     told = [one["subject"] for one in keeper.json("mail", "inbox", "--all")["messages"]]
     assert f"{ref} is no longer yours" in told
-    # Gives it back in bd, and keeper has it there too.
+    # After a release in bd, a claim of keeper appears in bd too.
     world.hand.run_bd("update", there["id"], "--status", "open", "--assignee", "")
     world.in_step()
     keeper.json("issue", "claim", ref)
@@ -127,7 +133,9 @@ def test_whoever_claims_in_bd_first_has_it(generation: str, make_world: Callable
     assert world.hand.issues()[0]["status"] == "open"
 
 
-def test_a_session_that_claims_with_bd_holds_it_here(newest: str, make_world: Callable[..., World]) -> None:
+def test_a_session_that_claims_an_issue_with_bd_holds_the_issue_in_maestro(
+    newest: str, make_world: Callable[..., World]
+) -> None:
     world = make_world()
     keeper = world.beads.join("keeper")
     ref = world.open(world.vc.join("finder"))

@@ -1,4 +1,4 @@
-"""Data directories of every schema, from the fixtures."""
+"""Provide data directories of every schema, from the fixtures."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FIXTURES = Path(__file__).parents[2] / "fixtures" / "schemas"
 
 @pytest.fixture(scope="session")
 def rows() -> ModuleType:
-    """The module that says which rows each fixture has."""
+    """Return the module with the rows of each fixture."""
     spec = importlib.util.spec_from_file_location("schema_rows", FIXTURES / "rows.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -30,7 +30,7 @@ def rows() -> ModuleType:
 
 @pytest.fixture
 def write_home(tmp_path: Path, rows: ModuleType) -> Callable[..., Path]:
-    """Make a data directory as a server of one schema left it."""
+    """Return a function that writes a data directory as a server of one schema left it."""
 
     def write(schema: int, home: Path | None = None) -> Path:
         home = home or tmp_path / "data"

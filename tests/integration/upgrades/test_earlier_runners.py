@@ -1,4 +1,4 @@
-"""An upgrade while runners of an earlier version live: their sessions go on, with the paths that they know."""
+"""After an upgrade, sessions of runners of an earlier version continue, with the paths that the runners know."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from maestro.testing.supervised import wait_until
 from maestro.testing.workshop import MAESTRO, Workshop
 from maestro.wire.runner_folder import EARLIER_SESSIONS, IDENTITY, SESSIONS
 
-# Writes into its own folder by the absolute path that it got at its start, and reports by the command.
+# Writes into its folder by the absolute path from its start, and reports by the command.
 PROGRAM = f"""
 until [ -e go ]; do sleep 0.05; done
 echo written > "$TMPDIR/by-path" && cp "$TMPDIR/by-path" found
@@ -31,7 +31,7 @@ def shop(tmp_path: Path) -> Iterator[Workshop]:
     subprocess.run(["git", "init", "-q", "-b", "main", str(repo)], check=True)
     made = Workshop(LiveServer(tmp_path / "data"), repo)
     yield made
-    for file in made.live.home.glob(f"*/*/{IDENTITY}"):  # `close` ends the processes of the present names
+    for file in made.live.home.glob(f"*/*/{IDENTITY}"):  # `close` knows only the present names
         write_identity(file, "agent", "program")
     made.close()
 
@@ -47,7 +47,7 @@ def start_earlier_server(shop: Workshop) -> subprocess.Popen[bytes]:
     command = [sys.executable, str(Path(__file__).with_name("earlier_server.py")), "--port", "0"]
     shop.live.home.mkdir(mode=0o700, exist_ok=True)
     process = subprocess.Popen([*command, "--home", str(shop.live.home)], env=shop.live.environment())
-    wait_until((shop.live.home / "maestro.sock").exists, what="the earlier server")
+    wait_until((shop.live.home / "maestro.sock").exists, what="the start of the earlier server")
     return process
 
 
@@ -61,11 +61,11 @@ def spawn_with_earlier_runner(shop: Workshop) -> dict[str, Any]:
     finally:
         process.terminate()
         process.wait(20)
-    write_identity(file, "program", "agent")  # as an earlier runner named its program
+    write_identity(file, "program", "agent")  # the name in files of an earlier runner
     return made
 
 
-def test_a_session_of_an_earlier_runner_goes_on_and_its_folder_gets_the_new_name(shop: Workshop) -> None:
+def test_a_session_of_an_earlier_runner_continues_and_its_folder_gets_the_new_name(shop: Workshop) -> None:
     made = spawn_with_earlier_runner(shop)
     link = shop.live.home / EARLIER_SESSIONS
     assert not link.is_symlink() and not (shop.live.home / SESSIONS).exists()
@@ -84,7 +84,7 @@ def test_a_session_of_an_earlier_runner_goes_on_and_its_folder_gets_the_new_name
     assert "Hello" in shop.run_maestro("session", "logs", "ada")
 
 
-def test_a_start_that_was_killed_after_the_rename_makes_the_link(shop: Workshop) -> None:
+def test_a_start_after_a_kill_between_the_rename_and_the_link_makes_the_link(shop: Workshop) -> None:
     made = spawn_with_earlier_runner(shop)
     (shop.live.home / EARLIER_SESSIONS).rename(shop.live.home / SESSIONS)
     shop.live.start()
@@ -93,7 +93,7 @@ def test_a_start_that_was_killed_after_the_rename_makes_the_link(shop: Workshop)
     assert shop.wait_for_session_end("ada")["id"] == made["id"]
 
 
-def test_sessions_of_an_earlier_version_that_ran_again_are_moved_over(shop: Workshop) -> None:
+def test_session_folders_of_an_earlier_version_that_ran_again_are_moved(shop: Workshop) -> None:
     made = spawn_with_earlier_runner(shop)
     before = shop.live.home / SESSIONS / made["id"]
     before.mkdir(parents=True)

@@ -46,7 +46,7 @@ def fill(home: Path, count: int) -> None:
 
 
 def run_until_killed(words: list[str], env: dict[str, str], seconds: float) -> bool:
-    """Run a server's program and kill it after so many seconds; return whether the kill came in time."""
+    """Run the server program and kill it after so many seconds; return whether it still ran."""
     process = subprocess.Popen(words, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(seconds)
@@ -57,7 +57,7 @@ def run_until_killed(words: list[str], env: dict[str, str], seconds: float) -> b
 
 
 def seconds_of(words: list[str], env: dict[str, str], is_done: Callable[[], bool]) -> float:
-    """Return how long the program takes until it is done, to know when kills are interesting."""
+    """Return the time that the program needs until it is done. Kills are useful only within this time."""
     began = time.monotonic()
     process = subprocess.Popen(words, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     while not is_done() and process.poll() is None:
@@ -70,7 +70,7 @@ def seconds_of(words: list[str], env: dict[str, str], is_done: Callable[[], bool
 
 
 def schema_of(home: Path) -> int:
-    """Return the schema that a reader finds, without changing anything."""
+    """Return the schema of a database that is opened read-only."""
     with contextlib.closing(sqlite3.connect(f"file:{home / DATABASE}?mode=ro", uri=True)) as database:
         return int(database.execute("PRAGMA user_version").fetchone()[0])
 
@@ -96,7 +96,7 @@ def copy_of(pristine: Path, target: Path) -> Path:
 @pytest.mark.slow
 @pytest.mark.rounds
 @pytest.mark.timeout(300)
-def test_kills_in_the_middle_of_a_migration(write_home: WriteHome, tmp_path: Path) -> None:
+def test_a_kill_during_a_migration_leaves_the_old_or_the_new_schema(write_home: WriteHome, tmp_path: Path) -> None:
     seed, count = rounds.round_seed(), rounds.round_count(6, full=50)
     chance = random.Random(seed)
     pristine = write_home(1, tmp_path / "pristine")
@@ -128,7 +128,7 @@ def counts_of_file(path: Path) -> dict[str, int]:
 
 
 class Restored:
-    """One data directory, and a backup of another one with other tasks and another file beside the database."""
+    """A data directory, and a backup of another data directory with other tasks and other files."""
 
     def __init__(self, root: Path) -> None:
         self.old, self.backup = root / "old", root / "backup.tar"
@@ -147,10 +147,10 @@ class Restored:
             body = letter * 150_000
             session = call(live, "POST", "/api/sessions", project=project, name="ada")
             call(live, "POST", "/api/mail", to=[session["id"]], subject=title, message=body)
-            live.kill()  # leaves a WAL, as a crash does before somebody restores
+            live.kill()  # leaves a write-ahead log, as a crash does
 
     def assert_whole(self, home: Path) -> str:
-        """Open the data directory with a real server, check that it is one of both states, and return which."""
+        """Open the data directory with a real server, check that it has one complete state, and return the state."""
         with LiveServer(home) as live:
             (project,) = call(live, "GET", "/api/projects")["projects"]
             listed = call(live, "GET", f"/api/tasks?project={project['id']}&limit=100")["tasks"]
@@ -177,7 +177,7 @@ def call(live: LiveServer, verb: str, path: str, /, **fields: Any) -> Any:
     return text
 
 
-# Ends its own process at one of its steps: before it opens, makes, renames or removes a file of the data directory.
+# Kills its own process at one step: before it opens, creates, renames or removes a file of the data directory.
 STEPS_TO_KILL = """
 import os, signal, sys
 home, last, steps = sys.argv.pop(1), int(sys.argv.pop(1)), 0
@@ -200,7 +200,7 @@ sys.exit(code)
 @pytest.mark.slow
 @pytest.mark.rounds
 @pytest.mark.timeout(300)
-def test_kills_in_the_middle_of_a_restore(tmp_path: Path) -> None:
+def test_a_kill_during_a_restore_leaves_the_old_or_the_new_state(tmp_path: Path) -> None:
     seed, count = rounds.round_seed(), rounds.round_count(10, full=50)
     chance = random.Random(seed)
     made = Restored(tmp_path)
@@ -220,7 +220,7 @@ def test_kills_in_the_middle_of_a_restore(tmp_path: Path) -> None:
         home = copy_of(made.old, live.home)
         last = chance.randint(1, steps)
         assert run_until(last, "--restore", str(made.backup)).returncode == -signal.SIGKILL
-        if number % 2:  # the start that finishes a cut-off restore is killed too
+        if number % 2:  # also kill the start that completes the interrupted restore
             assert run_until(chance.randint(1, STEPS_OF_START), "--port", "0").returncode == -signal.SIGKILL
         found[made.assert_whole(home)] += 1
         assert not list(home.glob("restore*")), f"round {number}, step {last}, seed {seed}: an unpacked backup stays"

@@ -1,1 +1,1 @@
-"""Random and mutated requests and frames."""
+"""Random and mutated requests and frames for fuzz tests."""

@@ -1,4 +1,4 @@
-"""Make random, cut and glued frames, as a broken client of the command's socket would send them."""
+"""Random, cut and joined frames, as a broken client could send them to the Unix socket."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WORDS = (
 
 
 def random_frames(chosen: random.Random, token: str) -> bytes:
-    """Return what one connection sends: a request, sound or not, and frames after it; whole, or cut off."""
+    """Return the bytes of a connection: a valid or invalid request and further frames, complete or cut off."""
     frames = [_request(chosen, token) if chosen.random() < 0.8 else _frame(chosen)]
     frames += [_frame(chosen) for _ in range(chosen.randint(0, 4))]
     if chosen.random() < 0.2:

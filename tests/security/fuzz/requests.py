@@ -1,4 +1,4 @@
-"""Mutate real requests of every operation: their fields, bodies, heads, methods and tokens."""
+"""Mutated requests of every operation: changed fields, bodies, headers, methods and tokens."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ WAITING = {
     "mail.reply",
     "session.prompt",
 }
-STARTING = {"session.spawn", "run.start", "run.resume", "session.resume"}  # these would start programs
-# Well asked by the person, these end the server, write files anywhere, or take the world of the test away.
+STARTING = {"session.spawn", "run.start", "run.resume", "session.resume"}  # these operations would start programs
+# A valid request of the person for one of these ends the server, writes files anywhere, or destroys the test's world.
 NOT_BY_PERSON = {"server.stop", "server.backup", "config.set", "session.end", "session.stop", *STARTING}
 VERBS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD", "TRACE", "CONNECT", "BREW", "get", "")
 HOSTILE: tuple[Any, ...] = (
@@ -72,7 +72,7 @@ HEADERS = (
 
 @dataclass(frozen=True)
 class Sent:
-    """One request as bytes are made of it."""
+    """A request, before it is turned into bytes."""
 
     operation: str
     verb: str
@@ -80,7 +80,7 @@ class Sent:
     body: bytes | None
     headers: tuple[str, ...] = ()
     token: str = ""
-    cut_bytes: int | None = None  # of the whole request, so many are sent
+    cut_bytes: int | None = None  # the number of bytes that are sent, if the request is cut
 
     def to_bytes(self, host: str) -> bytes:
         lines = [f"{self.verb} {self.path} HTTP/1.1", f"Host: {host}", "Connection: close", f"Accept: {ACCEPT}"]
@@ -96,14 +96,14 @@ class Sent:
 
 @dataclass
 class Fuzzer:
-    """Makes one mutated request after another, from one seed."""
+    """Makes mutated requests from a seed."""
 
     world: World
     chosen: random.Random
     tokens: dict[str, str] = field(default_factory=dict)
 
     def make(self) -> Sent:
-        """Return a real request of the table, mutated once or several times."""
+        """Return a request of the table, mutated once or several times."""
         row = self.chosen.choice(TABLE)
         fields = fill(self.world, copy.deepcopy(row.fields))
         is_tool = self.chosen.random() < 0.25
@@ -114,12 +114,12 @@ class Fuzzer:
         return sent
 
     def _caller(self, operation: str) -> str:
-        """Return a caller; the server knows three of four."""
+        """Return a caller. Three of four callers are known to the server."""
         known = ["worker", "boss"] if operation in NOT_BY_PERSON else ["person", "worker", "boss"]
         return self.chosen.choice(known if self.chosen.random() < 0.75 else ["ended", "nobody"])
 
     def _mutate_fields(self, fields: dict[str, Any], declared: list[str]) -> dict[str, Any]:
-        """Change, drop or add one field, at any depth."""
+        """Return the fields with one field changed, dropped or added, at any depth."""
         changed = dict(fields)
         names = list(changed)
         kind = self.chosen.random()
@@ -135,12 +135,12 @@ class Fuzzer:
         return changed
 
     def _value(self, kind: type | None = None) -> Any:
-        """Return a hostile value, mostly of the wanted type: the server looks further into such a one."""
+        """Return a hostile value, mostly of the wanted type: the server examines such a value further."""
         fitting = [value for value in HOSTILE if type(value) is kind]
         return copy.deepcopy(self.chosen.choice(fitting if fitting and self.chosen.random() < 0.7 else HOSTILE))
 
     def _mutate(self, operation: str, fields: dict[str, Any], timeout: float) -> dict[str, Any]:
-        """Mutate the fields of a request; let a wait end soon, and start no program."""
+        """Return mutated fields of a request that waits only briefly and starts no program."""
         declared = list(schemas.request_fields(REGISTRY[operation].request))
         for _ in range(self.chosen.choice((0, 1, 1, 1, 2, 5))):
             fields = self._mutate_fields(fields, declared)
@@ -199,7 +199,7 @@ class Fuzzer:
 
     def _other_body(self, sent: Sent) -> Sent:
         depth = self.chosen.choice((50, 1000, 100_000))
-        empty = b"{" if sent.operation in WAITING else b""  # without a body these wait for minutes
+        empty = b"{" if sent.operation in WAITING else b""  # without a body these operations wait for minutes
         bodies = (
             empty, b"null", b"[]", b"0", b'"x"', b"{", b"\xff\xfe", b"\xef\xbb\xbf{}", b"\0" * 100, b"[" * depth,
             b'{"a":' * depth + b"1" + b"}" * depth, b'{"title": "\\ud800"}', b'{"title": NaN}', b"1" * depth,
@@ -208,7 +208,7 @@ class Fuzzer:
         return replace(sent, verb="POST" if sent.body is None else sent.verb, body=self.chosen.choice(bodies))
 
     def _flip(self, sent: Sent) -> Sent:
-        """Change random bytes of the body, or random characters of the address."""
+        """Change random bytes of the body, or a random character of the path."""
         if not sent.body:
             at = self.chosen.randrange(len(sent.path))
             return replace(sent, path=sent.path[:at] + chr(self.chosen.randrange(1, 256)) + sent.path[at + 1 :])

@@ -1,4 +1,4 @@
-"""Send one request of the table over REST or as an MCP tool, and tell its outcome and the marked secrets in it."""
+"""Send a request of the table over REST or as an MCP tool, and return the outcome with the marked secrets."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OFFERED = {use.operation.name: (tool, use) for tool in tool_list.ALL_TOOLS for u
 
 
 class Outcome(NamedTuple):
-    """What came of a request: a word of the table, and the secrets in the whole answer."""
+    """The outcome of a request: a word of the table, and the marked secrets in the complete answer."""
 
     word: str
     markers: frozenset[str]
@@ -39,7 +39,7 @@ class Outcome(NamedTuple):
 
 
 def fill(world: World, value: Any) -> Any:
-    """Put the ids of the world in place of their names."""
+    """Return the value with the ids of the world in place of their names."""
     if isinstance(value, dict):
         return {name: fill(world, one) for name, one in value.items()}
     if isinstance(value, list):
@@ -48,7 +48,7 @@ def fill(world: World, value: Any) -> Any:
 
 
 def ask_rest(world: World, caller: str, name: str, fields: dict[str, Any]) -> Outcome:
-    """Call an operation over HTTP."""
+    """Call an operation over HTTP, and return the outcome."""
     route = REGISTRY[name].http
     given, path = fill(world, fields), route.path
     for parameter in route.path_parameters:
@@ -65,7 +65,7 @@ def _query(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def tool_call(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]] | None:
-    """Return an operation's request as a call of a tool, or None where no tool takes it."""
+    """Return the request of an operation as a tool call, or None if no tool takes the request."""
     if name not in OFFERED:
         return None
     tool, use = OFFERED[name]
@@ -89,14 +89,14 @@ def _written(operation: Operation, field: str, value: Any) -> Any:
 
 
 class Mcp:
-    """MCP sessions, one for each caller, opened when first needed."""
+    """MCP sessions: each caller has a session, which opens when it is first needed."""
 
     def __init__(self, world: World) -> None:
         self._world = world
         self._open: dict[str, tuple[McpWire, dict[str, str]]] = {}
 
     def ask(self, caller: str, tool: str, arguments: dict[str, Any]) -> Outcome:
-        """Call a tool. A tool that the caller does not have is refused."""
+        """Call a tool, and return the outcome. A tool that the caller does not have is refused."""
         return self._outcome(caller, tool_call_message(tool, fill(self._world, arguments), _meta={STRUCTURED: True}))
 
     def read(self, caller: str, uri: str) -> Outcome:
@@ -139,7 +139,7 @@ class Mcp:
 
 
 class Refused(Exception):
-    """The server did not let a client in."""
+    """The error that the server does not accept a client."""
 
     def __init__(self, body: dict[str, Any]) -> None:
         super().__init__(str(body))

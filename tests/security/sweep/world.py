@@ -1,7 +1,7 @@
-"""Build three projects full of marked secrets on one live server, and the callers that look for them.
+"""A live server with three projects full of marked secrets, and the callers that search for the secrets.
 
-Every text that a project keeps to itself carries a marker such as `SECRET-victim-description-7f3a`. Texts that every
-project may see, for example the title of a task, carry one too, so that the table can say where they show.
+Every private text of a project carries a marker such as `SECRET-victim-description-7f3a`. Texts that every project
+may see, for example the title of a task, carry a marker too, so that the table can name the answers that show them.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ _BASE64 = re.compile(r'"((?:[A-Za-z0-9+/]{4}){4,}(?:[A-Za-z0-9+/]{2,3}={1,2})?)\
 
 
 def marker(project: str, what: str) -> str:
-    """Return the text that marks one secret of one project."""
+    """Return the text that marks a secret of a project."""
     return f"SECRET-{project}-{what}-7f3a"
 
 
 def find_markers(text: str) -> set[str]:
-    """Return the marked secrets in a text, also inside base 64, as `project.what`."""
+    """Return the marked secrets in a text, also those inside base64, as `project.what`."""
     found = _MARKER.findall(text)
     for piece in _BASE64.findall(text):
         found += _MARKER.findall(base64.b64decode(piece).decode("latin-1"))
@@ -54,7 +54,7 @@ def find_markers(text: str) -> set[str]:
 
 @contextmanager
 def open_world(folder: Path) -> Iterator[World]:
-    """Start a server with a home of its own below `folder`, and furnish it."""
+    """Start a server with its own home below `folder`, fill the server, and yield the world."""
     settings = folder / "gitconfig"
     settings.write_text("[user]\n\tname = Test\n\temail = test@example.org\n[init]\n\tdefaultBranch = main\n")
     environment = {"HOME": str(folder), "GIT_CONFIG_GLOBAL": str(settings), "GIT_CONFIG_NOSYSTEM": "1"}
@@ -65,7 +65,7 @@ def open_world(folder: Path) -> Iterator[World]:
 
 
 class World:
-    """One server with three furnished projects. `refs` names every object that a request of the table may target."""
+    """A server with three filled projects. `refs` names every object that a request of the table can target."""
 
     def __init__(self, live: LiveServer, folder: Path) -> None:
         self.live = live
@@ -86,7 +86,7 @@ class World:
         }
 
     def call(self, token: str, verb: str, path: str, /, **fields: Any) -> Any:
-        """Call one route; an answer that is no success fails the test."""
+        """Call a route and return the answer. Fail the test if the answer is an error."""
         headers = {"Authorization": f"Bearer {token}"}
         if verb == "GET":
             answer = self.http.request(verb, path, params=fields, headers=headers)
@@ -99,7 +99,7 @@ class World:
         return self.call(self.live.token, verb, path, **fields)
 
     def wait_until(self, look: Callable[[], Any], what: str) -> Any:
-        """Return what `look` returns as soon as that is true; fail after the deadline."""
+        """Return the result of `look` as soon as the result is true. Fail after the deadline."""
         ends = time.monotonic() + SECONDS_MAX
         while not (found := look()):
             assert time.monotonic() < ends, f"{what} did not happen in time"
@@ -107,7 +107,7 @@ class World:
         return found
 
     def _open_issues(self) -> None:
-        """Open issues between the projects: the victim answers two, and opens one at its friend's."""
+        """Open issues between the projects: the victim receives two issues, and opens one in the project `friend`."""
         for opener, receiver in (("friend", "victim"), ("evil", "victim"), ("victim", "friend")):
             name = f"{opener}-issue"
             token = self.tokens[f"{opener}.boss"]
@@ -131,7 +131,7 @@ class World:
             self.refs[f"{receiver}.{name}-message"] = self.call(boss, "GET", f"{task}/mail")["messages"][0]["id"]
 
     def _answer_as_peer(self) -> None:
-        """Let the peer answer first, so that the list of what it has sent is the same before and after the sweep."""
+        """Let the peer reply before the sweep, so that its list of sent mail does not change during the sweep."""
         peer = self.tokens["victim.peer"]
         self.call(peer, "POST", f"/api/issues/{self.refs['victim.friend-issue']}/reply", message="x")
         self.call(peer, "POST", f"/api/mail/{self.refs['victim.message']}/reply", message="x")
@@ -148,7 +148,7 @@ class World:
 
 
 class _Furnishing:
-    """Fill one project with one of everything."""
+    """Fills a project with an object of each kind."""
 
     def __init__(self, world: World, project: str) -> None:
         self.world = world
@@ -203,7 +203,7 @@ class _Furnishing:
     def _register(self, name: str, mode: str) -> None:
         fields = {"project": self.project, "name": name, "mode": mode}
         if mode == "coordinate":
-            fields["grant"] = "full"  # for plain programs
+            fields["grant"] = "full"  # the coordinator starts plain programs
         made = self.world.person("POST", "/api/sessions", **fields)
         self.world.tokens[f"{self.project}.{name}"] = made["token"]
         self.keep(name, made["id"])
@@ -254,7 +254,7 @@ class _Furnishing:
         self.call("boss", "POST", "/api/sessions/report", kind="progress", text=self.mark("session-report"))
 
     def _spawn_agent(self) -> None:
-        """Run a program in a worktree of its own; it leaves a file behind that is not committed, and ends."""
+        """Run a program that leaves an uncommitted file in its worktree, and wait for the program's end."""
         shell = f"echo {self.mark('transcript')}; echo {self.mark('worktree')} > note.txt"
         made = self.world.person(
             "POST",
@@ -271,7 +271,7 @@ class _Furnishing:
         self.world.wait_until(lambda: self.world.person("GET", agent)["ended_at"], "the end of the agent")
 
     def _start_run(self) -> None:
-        """Start a run that waits for a blocked task, so that it never starts a program."""
+        """Start a run that waits for a blocked task, so that the run never starts a program."""
         started = self.world.person(
             "POST",
             "/api/runs",

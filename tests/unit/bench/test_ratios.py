@@ -1,4 +1,4 @@
-"""The bar of two trees: the median ratio of paired rounds, or 1 within its 95 % interval."""
+"""A tree meets the bar if the median ratio of paired rounds is high enough, or if its 95 % interval contains 1."""
 
 from __future__ import annotations
 
@@ -25,5 +25,5 @@ def test_a_slower_tree_misses_the_bar_unless_the_rounds_spread_too_far(
     assert ratio.is_met == is_met
 
 
-def test_above_one_the_new_tree_is_quicker() -> None:
+def test_a_ratio_above_1_means_that_the_new_tree_is_faster() -> None:
     assert compare_rounds([[2.0]] * 5, [[1.0]] * 5).median == 2.0

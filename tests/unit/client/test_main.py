@@ -1,4 +1,4 @@
-"""The Python client's own decisions, without a server."""
+"""The Python client finds its data directory and builds the payload of a request without a server."""
 
 import sys
 
@@ -30,7 +30,7 @@ def variables(monkeypatch):
         ("linux", {"MAESTRO_HOME": ""}, "/home/me/.local/share/maestro"),
     ],
 )
-def test_home(variables, platform, settings, place):
+def test_platform_and_variables_decide_the_data_directory_and_the_socket_path(variables, platform, settings, place):
     variables.setattr(sys, "platform", platform)
     for name, value in settings.items():
         variables.setenv(name, value)
@@ -38,12 +38,12 @@ def test_home(variables, platform, settings, place):
     assert main.socket_path() == place + "/maestro.sock"
 
 
-def test_a_named_socket(variables):
+def test_maestro_socket_names_the_path_of_the_socket(variables):
     variables.setenv("MAESTRO_SOCKET", "/run/it")
     assert main.socket_path() == "/run/it"
 
 
-def test_no_field_before_the_arguments_is_empty(variables):
+def test_no_field_of_a_request_before_the_arguments_is_empty(variables):
     variables.setenv("MAESTRO_EMPTY", "")
     head, _, rest = main.request_payload(["", "x", ""]).partition(b"\0\0")
     assert all(head.split(b"\0"))
@@ -51,18 +51,18 @@ def test_no_field_before_the_arguments_is_empty(variables):
 
 
 @pytest.mark.parametrize(("arguments", "rest"), [([], b""), ([""], b"\0"), (["x"], b"x\0")])
-def test_no_argument_and_an_empty_one_differ(arguments, rest):
+def test_a_request_without_arguments_differs_from_a_request_with_an_empty_argument(arguments, rest):
     assert main.request_payload(arguments).partition(b"\0\0")[2] == rest
 
 
-def test_a_request_that_is_too_long():
+def test_a_request_above_the_size_limit_is_refused():
     with pytest.raises(main.CommandEnded) as ended:
         main.request_payload(["x" * frames.PAYLOAD_BYTES_MAX])
     assert ended.value.code == exit_codes.USAGE
 
 
 @pytest.mark.parametrize(("asked", "width"), [("120", b"120"), ("-1", b"0"), ("wide", b"0"), ("", b"0")])
-def test_columns(variables, asked, width):
+def test_the_variable_columns_gives_the_width_of_an_output_without_a_terminal(variables, asked, width):
     def no_terminal(fd):
         raise OSError
 

@@ -1,4 +1,4 @@
-"""What `maestro mcp` keeps for the next server, and what of its answers the agent is to have."""
+"""`maestro mcp` repeats its open requests to the next server, and passes each answer to the agent once."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def talked() -> RelayState:
     return memory
 
 
-def test_a_new_server_is_told_all_and_the_agent_nothing_twice() -> None:
+def test_a_new_server_gets_all_open_requests_and_the_agent_gets_no_answer_twice() -> None:
     memory = talked()
     resent, lines = memory.lines_to_repeat()
     assert resent == ['"w"', "2"]
@@ -39,14 +39,14 @@ def test_a_new_server_is_told_all_and_the_agent_nothing_twice() -> None:
     assert memory.lines_to_repeat() == ([], [HELLO, READY, WATCH])
 
 
-def test_a_hello_that_was_not_answered_yet_is_answered_by_the_next() -> None:
+def test_the_next_server_answers_an_initialize_request_without_an_answer() -> None:
     memory = RelayState()
     memory.record_sent(HELLO)
     assert memory.lines_to_repeat() == ([], [HELLO])
     assert memory.record_received(line(id=0, result={}))
 
 
-def test_what_was_taken_back_is_not_sent_again() -> None:
+def test_cancelled_requests_and_ended_subscriptions_are_not_repeated() -> None:
     memory = talked()
     memory.record_sent(line(method="notifications/cancelled", params={"requestId": "w"}))
     memory.record_sent(line(id=3, method="resources/unsubscribe", params={"uri": "maestro://inbox"}))
@@ -54,7 +54,7 @@ def test_what_was_taken_back_is_not_sent_again() -> None:
     assert memory.lines_to_repeat() == (["2"], [HELLO, READY, SEND])
 
 
-def test_without_a_server_whatever_waits_is_answered() -> None:
+def test_without_a_server_each_open_request_is_answered_once_with_an_error() -> None:
     memory = talked()
     answers = [json.loads(one) for one in memory.fail_open_requests()]
     assert [one["id"] for one in answers] == ["w", 2]
@@ -62,7 +62,7 @@ def test_without_a_server_whatever_waits_is_answered() -> None:
     assert memory.fail_open_requests() == []
 
 
-def test_an_id_that_is_a_number_is_not_the_same_as_text() -> None:
+def test_a_request_id_that_is_a_number_differs_from_the_same_id_as_text() -> None:
     memory = RelayState()
     memory.record_sent(line(id=1, method="ping"))
     memory.record_sent(line(id="1", method="ping"))

@@ -1,4 +1,4 @@
-"""The real path of an open file is the path of the file that is open, also after a link was swapped."""
+"""The real path of a descriptor is the path of the open file, also after a link to the file has changed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def real_path(path: Path) -> bytes:
         os.close(descriptor)
 
 
-def test_links_in_the_path_are_resolved(tmp_path: Path) -> None:
+def test_the_real_path_contains_no_links(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "file").touch()
     (tmp_path / "link").symlink_to("folder")
@@ -27,7 +27,7 @@ def test_links_in_the_path_are_resolved(tmp_path: Path) -> None:
     assert real_path(tmp_path / "link") == os.fsencode(tmp_path.resolve() / "folder")
 
 
-def test_a_link_that_is_swapped_after_the_opening_has_no_effect(tmp_path: Path) -> None:
+def test_a_link_that_changes_after_the_open_does_not_change_the_real_path(tmp_path: Path) -> None:
     for name in ("first", "second"):
         (tmp_path / name).touch()
     link = tmp_path / "link"
@@ -40,7 +40,7 @@ def test_a_link_that_is_swapped_after_the_opening_has_no_effect(tmp_path: Path) 
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only /proc names pipes")
-def test_a_pipe_has_a_name_without_a_leading_slash() -> None:
+def test_the_real_path_of_a_pipe_has_no_leading_slash() -> None:
     reader, writer = os.pipe()
     assert not real_paths.real_path(reader, b"/dev/stdin").startswith(b"/")
     os.close(reader)

@@ -1,4 +1,4 @@
-"""A waiting command asks the next server for the time that is left."""
+"""A waiting command repeats its request to the next server, with the remaining time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from maestro.testing.frames import ClientRequest, FrameServer, ScriptedConnectio
 @pytest.fixture
 def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("MAESTRO_WAIT_UNTIL", "1")
-    monkeypatch.setenv("MAESTRO_WAIT_LEFT", "1")  # so that the fixture restores the variable
+    monkeypatch.setenv("MAESTRO_WAIT_LEFT", "1")  # set here, so that monkeypatch restores the variable
     return tmp_path / "s.sock"
 
 
@@ -25,7 +25,7 @@ def answer(connection: ScriptedConnection, request: ClientRequest) -> None:
     connection.send_exit(3)
 
 
-def test_the_next_server_gets_the_request_with_the_time_that_is_left(
+def test_the_next_server_gets_the_request_with_the_remaining_time(
     path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     with FrameServer(path, answer) as server:
@@ -36,7 +36,7 @@ def test_the_next_server_gets_the_request_with_the_time_that_is_left(
     assert b"MAESTRO_WAIT_UNTIL" not in request.variables
 
 
-def test_the_command_waits_for_a_server_that_comes_later(path: Path) -> None:
+def test_a_waiting_command_connects_to_a_server_that_starts_later(path: Path) -> None:
     codes: list[int] = []
     waiting = threading.Thread(
         target=lambda: codes.append(repeat_request(["x"], str(path), until=time.time() + 30)), daemon=True
@@ -47,7 +47,7 @@ def test_the_command_waits_for_a_server_that_comes_later(path: Path) -> None:
     assert codes == [3]
 
 
-def test_a_server_that_goes_away_again_is_not_the_last(path: Path) -> None:
+def test_the_request_is_repeated_when_a_server_closes_the_connection_without_an_answer(path: Path) -> None:
     requests: list[ClientRequest] = []
 
     def script(connection: ScriptedConnection, request: ClientRequest) -> None:
@@ -61,7 +61,7 @@ def test_a_server_that_goes_away_again_is_not_the_last(path: Path) -> None:
 
 
 @pytest.mark.parametrize("seconds", [-1.0, 0.2])
-def test_the_command_ends_when_no_server_comes_in_time(path: Path, seconds: float) -> None:
+def test_a_waiting_command_ends_when_no_server_starts_in_time(path: Path, seconds: float) -> None:
     with pytest.raises(CommandEnded, match="did not come back in time") as ended:
         repeat_request(["x"], str(path), until=time.time() + seconds)
     assert ended.value.code == 8

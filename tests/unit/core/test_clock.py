@@ -1,4 +1,4 @@
-"""Times are aware, and the store's microseconds give the same time back."""
+"""All times have a zone, and a time that is stored as microseconds is read back unchanged."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ def test_a_time_of_another_zone_is_stored_as_utc() -> None:
 
 def test_a_time_without_a_zone_is_refused() -> None:
     with pytest.raises(TypeError):
-        clock.to_micros(datetime(2026, 1, 1))  # noqa: DTZ001 (the refusal of such a time is the subject)
+        clock.to_micros(datetime(2026, 1, 1))  # noqa: DTZ001 (the test checks the refusal of a time without a zone)
 
 
-def test_a_missing_time_stays_missing_and_the_epoch_does_not() -> None:
+def test_a_missing_time_is_stored_as_none_and_the_epoch_as_zero() -> None:
     assert clock.to_micros_or_none(None) is None and clock.from_micros_or_none(None) is None
     assert clock.to_micros_or_none(clock.UNIX_EPOCH) == 0 and clock.from_micros_or_none(0) == clock.UNIX_EPOCH
 
 
-def test_the_system_clock_gives_aware_times_and_never_runs_back() -> None:
+def test_the_system_clock_returns_utc_times_and_its_monotonic_time_never_decreases() -> None:
     system = clock.SystemClock()
     assert system.now().tzinfo is UTC
     first, second = system.monotonic(), system.monotonic()

@@ -1,4 +1,4 @@
-"""Errors carry a stable code, and faults of the system get the error that names them."""
+"""Each error has a stable code, and each fault of the system becomes an error that names the fault."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def all_error_classes() -> list[type[MaestroError]]:
     return found
 
 
-def test_the_docstring_is_the_default_message() -> None:
+def test_the_docstring_of_an_error_class_is_its_default_message() -> None:
     assert errors.NotFound().message == "The named object does not exist."
     assert str(errors.NotFound("No task #7.")) == "No task #7."
 
 
-def test_every_surface_gets_the_same_fields() -> None:
+def test_an_error_has_the_same_fields_for_every_surface() -> None:
     refused = errors.TooFast("Wait.", hint="Later.", data={"seconds": 3})
     assert refused.as_dict() == {
         "code": "too_fast",
@@ -63,7 +63,7 @@ def test_every_error_class_has_a_code_of_its_own_and_a_message() -> None:
         (system_error(errno.ENFILE), OutOfDescriptors),
     ],
 )
-def test_a_lack_of_a_resource_is_named_and_may_be_tried_again(
+def test_a_missing_resource_of_the_system_gets_a_retryable_error_with_a_hint(
     problem: Exception, expected: type[errors.Exhausted]
 ) -> None:
     found = errors.system_fault(problem)
@@ -71,7 +71,7 @@ def test_a_lack_of_a_resource_is_named_and_may_be_tried_again(
 
 
 @pytest.mark.parametrize("problem", [ValueError("x"), system_error(errno.ENOENT), system_error(errno.ENOSPC)])
-def test_other_problems_are_no_lack_of_a_resource(problem: Exception) -> None:
+def test_other_problems_are_not_reported_as_a_missing_resource(problem: Exception) -> None:
     assert errors.system_fault(problem) is None
 
 
@@ -87,11 +87,13 @@ def test_other_problems_are_no_lack_of_a_resource(problem: Exception) -> None:
         (errno.ENOENT, StorageFailed, True),
     ],
 )
-def test_a_fault_of_the_disk_gets_its_own_error(number: int, expected: type[StorageFailed], retryable: bool) -> None:
+def test_each_fault_of_the_disk_gets_its_own_error_class(
+    number: int, expected: type[StorageFailed], retryable: bool
+) -> None:
     found = errors.storage_fault(system_error(number), "The file notes cannot be written")
     assert type(found) is expected and found.retryable is retryable
     assert found.message.startswith("The file notes cannot be written: ") and found.message.endswith(".")
 
 
-def test_a_fault_without_a_number_keeps_its_text() -> None:
+def test_a_disk_fault_without_an_error_number_keeps_its_text() -> None:
     assert errors.storage_fault(OSError("odd"), "Reading failed").message == "Reading failed: odd."

@@ -1,4 +1,4 @@
-"""Ids name the kind of their object, sort by the time of creation, and are recognised exactly."""
+"""Ids name the kind of their object and sort by the time of creation; no other text is accepted as an id."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def test_a_new_id_has_the_form_of_its_prefix(prefix: ids.Prefix) -> None:
     assert made.startswith(f"{prefix}_") and len(made) == len(prefix) + 27
 
 
-def test_ids_of_one_moment_differ() -> None:
+def test_ids_that_are_created_at_the_same_time_differ() -> None:
     assert len({ids.new_id("msg", AT) for _ in range(1_000)}) == 1_000
 
 
 @pytest.mark.parametrize("later", [timedelta(microseconds=1), timedelta(milliseconds=1), timedelta(days=4_000)])
 def test_an_id_of_a_later_time_sorts_after_an_earlier_id(later: timedelta) -> None:
-    for _ in range(20):  # the rest of an id is random: an order by luck would not last
+    for _ in range(20):  # the rest of an id is random: repeat, so that a right order by chance is improbable
         assert ids.new_id("tsk", AT) < ids.new_id("tsk", AT + later)
 
 
@@ -62,9 +62,9 @@ def test_an_id_holds_the_version_and_the_variant_of_uuid_version_7() -> None:
     ],
     ids=repr,
 )
-def test_other_texts_are_no_ids(text: str) -> None:
+def test_a_text_of_another_form_is_not_an_id(text: str) -> None:
     assert not ids.is_id(text)
 
 
-def test_an_id_of_another_kind_is_not_taken() -> None:
+def test_an_id_with_another_prefix_is_not_accepted() -> None:
     assert not ids.is_id(VALID, "ses")

@@ -1,4 +1,4 @@
-"""`make docs` writes the files whose content has changed, and leaves the other files alone."""
+"""`make docs` writes the files whose content has changed, and does not touch the other files."""
 
 from __future__ import annotations
 

@@ -28,12 +28,12 @@ def permissions(operation: Operation) -> dict[str, str]:
     return dict(zip(("person", "coordinator", "worker", "nobody"), cells, strict=False))
 
 
-def test_every_operation_has_one_row_with_its_route() -> None:
+def test_every_operation_has_exactly_one_row_that_ends_with_its_route() -> None:
     for operation in REGISTRY.values():
         assert row_of(page("permissions.md"), operation.name)[-1] == f"`{operation.http.verb} {operation.http.path}`"
 
 
-def test_a_worker_that_holds_the_task_is_shown_apart_from_every_worker() -> None:
+def test_operations_only_for_the_holder_of_the_task_show_held_in_the_worker_column() -> None:
     held = [operation for operation in REGISTRY.values() if permissions(operation)["worker"] == "held"]
     assert tasks.COMPLETE in held
     for operation in held:
@@ -48,7 +48,7 @@ def test_the_columns_of_callers_agree_with_the_declaration() -> None:
     assert permissions(projects.LOCATE)["person"] == "yes"
 
 
-def test_every_error_has_one_row_with_exit_code_status_and_meaning() -> None:
+def test_every_error_has_exactly_one_row_with_exit_code_status_and_meaning() -> None:
     for code, kind in errors.errors_by_code().items():
         exit_code, status, retryable, meaning = row_of(page("errors.md"), f"`{code}`")
         assert (int(exit_code), int(status)) == (error_exit_codes.exit_code_of(kind), status_of(kind))

@@ -1,4 +1,4 @@
-"""The script of the present schema, computed from the migrations."""
+"""The script of the present schema, computed from the migrations, builds a complete database."""
 
 from __future__ import annotations
 
@@ -15,14 +15,17 @@ def test_the_script_builds_every_table_and_the_first_rows() -> None:
     rows = database.execute("SELECT indexed_to FROM search_state").fetchall()
     database.close()
     assert {"projects", "tasks", "sessions", "events", "messages", "deliveries", "trackers"} <= names
-    assert {"message_words", "message_words_data"} <= names  # the full-text table, and a table that SQLite adds to it
+    assert {
+        "message_words",
+        "message_words_data",
+    } <= names  # the full-text table and a table that SQLite creates for it
     assert rows == [(0,)]
 
 
-def test_the_script_names_no_table_that_sqlite_adds_itself() -> None:
+def test_the_script_names_no_table_that_sqlite_creates_by_itself() -> None:
     script = schema_script()
     assert "message_words_" not in script and "sqlite_" not in script
 
 
-def test_the_stored_script_is_up_to_date() -> None:
-    assert present_schema() == schema_script(), "run `make docs`"
+def test_the_stored_schema_script_equals_the_computed_script() -> None:
+    assert present_schema() == schema_script(), "The stored script is out of date: run `make docs`."

@@ -38,7 +38,7 @@ def test_every_yes_or_no_ability_of_a_tool_has_a_row() -> None:
 
 
 @pytest.mark.parametrize("tool", TOOLS.values(), ids=lambda tool: tool.name)
-def test_abilities_and_waits_are_those_of_the_descriptor(tool: ToolDescriptor) -> None:
+def test_the_cells_of_abilities_and_waits_come_from_the_descriptor(tool: ToolDescriptor) -> None:
     expected = "yes" if tool.abilities.exit_means_done else "no"
     assert cells("exit code 0 completes the tasks")[tool.name] == expected
     expected = f"{tool.mcp_wait_seconds} s" if tool.mcp_wait_seconds else "–"

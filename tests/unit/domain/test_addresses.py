@@ -1,4 +1,4 @@
-"""How a recipient is written: every form, and what is refused."""
+"""Each form of a recipient's address is recognised, and any other text is refused."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from maestro.core import errors
 from maestro.domain.addresses import AddressKind, parse_address
 
-# Always the same ones: tests are named after them, and workers that share them out must agree on the names.
+# Fixed ids: pytest names the tests after these ids, and all pytest workers must collect the same names.
 SESSION, MEMBER, PROJECT, WORKSPACE, TASK, MESSAGE = (
     f"{prefix}_0000000000f8saw4gdqhdjytnj" for prefix in ("ses", "mem", "prj", "wsp", "tsk", "msg")
 )
@@ -42,12 +42,12 @@ SESSION, MEMBER, PROJECT, WORKSPACE, TASK, MESSAGE = (
         ("a.b-c_d9", AddressKind.BARE_NAME, "a.b-c_d9"),
     ],
 )
-def test_a_form(text: str, kind: AddressKind, name: str) -> None:
+def test_each_form_of_an_address_gives_its_kind_and_name(text: str, kind: AddressKind, name: str) -> None:
     found = parse_address(f"  {text} ")
     assert (found.kind, found.name, found.text) == (kind, name, text)
 
 
-def test_an_id_of_something_that_gets_no_mail_is_but_a_word() -> None:
+def test_an_id_of_an_object_without_a_mailbox_is_read_as_a_bare_name() -> None:
     assert parse_address(MESSAGE).kind is AddressKind.BARE_NAME
 
 
@@ -55,7 +55,7 @@ def test_an_id_of_something_that_gets_no_mail_is_but_a_word() -> None:
     "text",
     ["", " ", "@", "@a b", "a b", "vc#", "vc#x", "a/", "/a", "a//b", "-x", "vc #12", "vc#1 2", "x\ny", "séance"],
 )
-def test_what_is_no_address_is_refused_with_the_forms_there_are(text: str) -> None:
+def test_a_text_that_is_not_an_address_is_refused_with_a_hint_about_the_forms(text: str) -> None:
     with pytest.raises(errors.Invalid) as refused:
         parse_address(text)
     assert "@member" in refused.value.hint and "coordinator" in refused.value.hint

@@ -1,4 +1,4 @@
-"""Who may call what."""
+"""The role of a caller, and the rights of a member, decide which operations the caller may call."""
 
 from __future__ import annotations
 
@@ -20,11 +20,13 @@ WORKER = Caller(
         ("task.create", Callers.KNOWN, False),
     ],
 )
-def test_a_member_widens_and_narrows_what_a_role_may(operation: str, callers: Callers, may: bool) -> None:
+def test_the_rights_of_a_member_extend_and_restrict_the_rights_of_the_role(
+    operation: str, callers: Callers, may: bool
+) -> None:
     assert may_call(WORKER, operation, callers) is may
 
 
-def test_others_have_their_role_alone() -> None:
+def test_a_caller_without_a_member_has_the_rights_of_its_role() -> None:
     assert may_call(person_caller("dana"), "server.stop", Callers.PERSON)
     assert not may_call(unidentified_caller(), "task.list", Callers.KNOWN)
     assert may_call(unidentified_caller(), "", Callers.ANYONE)

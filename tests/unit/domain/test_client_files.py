@@ -1,4 +1,4 @@
-"""Which paths are inside a checkout, for reading and for writing."""
+"""Files in a checkout may be read and written, but files in its settings folders may only be read."""
 
 from __future__ import annotations
 
@@ -29,6 +29,8 @@ TOOLS = frozenset({".claude"})
         ("/src/dave/vc/.github/x.yml", True, True),
     ],
 )
-def test_paths(path: str, reads: bool, writes: bool) -> None:
+def test_files_in_settings_folders_of_a_checkout_may_be_read_but_not_written(
+    path: str, reads: bool, writes: bool
+) -> None:
     assert is_in_checkout(path, TOP, FileAccess.READ, tool_folders=TOOLS) is reads
     assert is_in_checkout(path, TOP, FileAccess.WRITE, tool_folders=TOOLS) is writes

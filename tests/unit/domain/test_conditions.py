@@ -1,4 +1,4 @@
-"""One word for a worktree: what must be known first."""
+"""The condition of a worktree is the condition that needs attention first."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FINE: dict[str, Any] = {
     [
         ({}, WorktreeCondition.CLEAN),
         ({"has_commits": True}, WorktreeCondition.MERGED),
-        ({"has_commits": True, "in_conflict": True}, WorktreeCondition.MERGED),  # mended by someone else
+        ({"has_commits": True, "in_conflict": True}, WorktreeCondition.MERGED),  # the conflict was resolved elsewhere
         ({"has_commits": True, "ahead": 2}, WorktreeCondition.UNMERGED),
         ({"has_commits": True, "ahead": 2, "in_conflict": True}, WorktreeCondition.IN_CONFLICT),
         ({"ahead": 1, "in_conflict": True, "is_elsewhere": True}, WorktreeCondition.ELSEWHERE),
@@ -30,5 +30,7 @@ FINE: dict[str, Any] = {
         ({"is_clean": None, "ahead": 3}, WorktreeCondition.GONE),
     ],
 )
-def test_the_first_that_is_true_of_it(facts: dict[str, Any], expected: WorktreeCondition) -> None:
+def test_the_condition_of_a_worktree_is_the_condition_that_needs_attention_first(
+    facts: dict[str, Any], expected: WorktreeCondition
+) -> None:
     assert worktree_condition(**(FINE | facts)) is expected

@@ -1,4 +1,4 @@
-"""Tests of conversation rules: when to push mail again, and the names of the attempts of a push."""
+"""The rules decide when mail is pushed again, and each attempt of a push has its own name."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_push_is_given_up_after_the_last_attempt(attempts: int) -> None:
     assert decision is (PushDecision.PUSH if attempts < limits.push_attempts_max else PushDecision.GIVE_UP)
 
 
-def test_the_last_attempt_still_has_its_time_to_confirm() -> None:
+def test_the_last_attempt_of_a_push_still_has_its_time_to_confirm() -> None:
     last = pending_push(attempts=limits.push_attempts_max)
     assert decide_push(last, push_retry_at(last) - MOMENT) is PushDecision.WAIT
 
@@ -53,7 +53,7 @@ def test_a_push_that_was_given_up_is_never_repeated() -> None:
     assert decide_push(given_up, push_retry_at(given_up) + timedelta(days=1)) is PushDecision.WAIT
 
 
-def test_each_attempt_has_its_own_name_and_the_first_attempt_has_the_id() -> None:
+def test_each_attempt_of_a_push_has_its_own_name_and_the_first_is_the_push_id() -> None:
     names = [push_attempt_name(pending_push(attempts=attempts)) for attempts in (1, 2, 3)]
     assert names[0] == "psh_1"
     assert len(set(names)) == 3

@@ -1,4 +1,4 @@
-"""Tests of the texts about a gate that did not pass."""
+"""The texts about a gate that did not pass name its command, its cause, its sandbox and its output."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def test_the_cause_of_a_failed_gate_is_its_exit_code() -> None:
     assert failure_cause(gate_result(exit_code=0), is_timed_out=False) == "exit code 0"
 
 
-def test_a_gate_over_its_time_limit_names_the_seconds() -> None:
+def test_the_cause_of_a_gate_over_its_time_limit_names_the_seconds() -> None:
     timed_out = gate_result(exit_code=None, seconds=600.4)
     assert failure_cause(timed_out, is_timed_out=True) == "it took longer than 600 seconds"
 
 
-def test_a_gate_that_did_not_start_could_not_be_run() -> None:
+def test_the_cause_of_a_gate_without_an_exit_code_is_that_it_could_not_be_run() -> None:
     assert failure_cause(gate_result(exit_code=None), is_timed_out=False) == "it could not be run"
 
 

@@ -1,4 +1,4 @@
-"""Tests of the parser of git configuration: Maestro reads a file as git reads the file."""
+"""Maestro's parser of git configuration reads a file exactly as git reads the file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PIECES = st.sampled_from(
 
 
 def settings_by_git(folder: Path, text: str) -> list[GitSetting] | None:
-    """Return the settings as git reads them; None for a file that git refuses."""
+    """Return the settings that git reads from the text; return None for a text that git refuses."""
     file = folder / "config"
     file.write_bytes(text.encode())
     command = ["git", "config", "--null", "--no-includes", "-f", str(file), "--list"]
@@ -55,23 +55,23 @@ def settings_by_maestro(text: str) -> list[GitSetting] | None:
         "[a]b",
     ],
 )
-def test_maestro_reads_a_file_as_git_does(tmp_path: Path, text: str) -> None:
+def test_maestro_reads_a_known_configuration_as_git_does(tmp_path: Path, text: str) -> None:
     assert settings_by_maestro(text) == settings_by_git(tmp_path, text)
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(pieces=st.lists(PIECES, max_size=14))
-def test_maestro_reads_any_file_as_git_does(tmp_path: Path, pieces: list[str]) -> None:
+def test_maestro_reads_a_random_configuration_as_git_does(tmp_path: Path, pieces: list[str]) -> None:
     text = "".join(pieces)
     assert settings_by_maestro(text) == settings_by_git(tmp_path, text)
 
 
-def test_too_many_settings_are_refused() -> None:
+def test_a_configuration_with_too_many_settings_is_refused() -> None:
     with pytest.raises(Invalid, match="more than"):
         parse_settings("[a]\n" + "b\n" * (limits.git_config_settings_max + 1))
 
 
-def test_a_remote_has_its_first_address_with_the_rewriting_rule() -> None:
+def test_a_remote_has_its_first_address_and_the_rewriting_rule_applies_to_it() -> None:
     text = '[remote "a"]\nurl = gh:x\nurl = second\n[remote "b"]\nurl = b\n[url "https://g/"]\ninsteadOf = gh:\n'
     found = parse_settings(text)
     assert git_config.remote_addresses(found) == {"a": "gh:x"}

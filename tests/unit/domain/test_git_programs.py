@@ -1,4 +1,4 @@
-"""Tests of the git settings that name a program, and of the settings that switch the programs off."""
+"""Git settings that name a program are found, and neutral settings switch the programs off."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_program_that_git_cannot_switch_off_is_refused(name: str) -> None:
         ("filter.x.smudge", True),
         ("filter.x.process", True),
         ("filter.x.required", False),
-        ("filter.clean", False),  # a filter without a name is no filter
+        ("filter.clean", False),  # git ignores a filter without a name
         ("diff.x.textconv", True),
         ("diff.x.command", True),
         ("hook.x.command", True),
@@ -70,7 +70,7 @@ def test_a_setting_without_a_value_names_no_program(value: str | None) -> None:
         ("hook.x.command", "hook.x.enabled=false"),
     ],
 )
-def test_each_kind_of_program_has_its_neutral_settings(key: str, neutral: str) -> None:
+def test_each_kind_of_program_is_switched_off_by_its_neutral_settings(key: str, neutral: str) -> None:
     assert neutral in git_programs.neutral_settings([GitSetting(key, "p")])
 
 
@@ -78,13 +78,13 @@ def test_a_diff_program_needs_no_neutral_setting() -> None:
     assert git_programs.neutral_settings([GitSetting("diff.x.textconv", "p")]) == ()
 
 
-def test_two_settings_of_one_filter_give_each_neutral_setting_once() -> None:
+def test_two_settings_of_the_same_filter_give_each_neutral_setting_once() -> None:
     settings = [GitSetting("filter.x.clean", "p"), GitSetting("filter.x.smudge", "q")]
     neutral = git_programs.neutral_settings(settings)
     assert len(neutral) == len(set(neutral)) == 4
 
 
-def test_fingerprints_tell_keys_and_values_apart() -> None:
+def test_settings_with_another_key_or_value_have_another_fingerprint() -> None:
     settings = [
         GitSetting("filter.x.clean", "a"),
         GitSetting("filter.x.clean", "b"),
@@ -95,4 +95,6 @@ def test_fingerprints_tell_keys_and_values_apart() -> None:
 
 def test_a_fingerprint_does_not_show_the_setting() -> None:
     assert "secret" not in git_programs.fingerprint_setting(GitSetting("credential.helper", "secret"))
-    assert git_programs.fingerprint_setting(GitSetting("credential.helper", "\udcff"))  # bytes that are no text
+    assert git_programs.fingerprint_setting(
+        GitSetting("credential.helper", "\udcff")
+    )  # a byte that is not valid UTF-8

@@ -1,4 +1,4 @@
-"""Grants: every combination of who starts, what is wanted and what comes of it."""
+"""The grant of a caller limits the permission level, the grant and the program of the sessions that it starts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def session(grant: Permission, role: Role = Role.COORDINATOR, **fields: frozense
     return Caller(role, "ses_1", session_id="ses_1", title="lead", grant=grant, **fields)  # type: ignore[arg-type]
 
 
-# The grant of a child whose starter has the grant of the row, by the child's mode and level; nobody named a grant.
+# The grant of a child without a named grant, by the starter's grant (row) and the child's mode and level (column).
 DEFAULTS = """
 starter  coordinate/plan  coordinate/edit  coordinate/full  execute/plan  execute/edit  execute/full  plan/plan
 plan     plan             plan             plan             plan          plan          plan          plan
@@ -38,7 +38,9 @@ def rows() -> list[tuple[str, str, str]]:
 
 
 @pytest.mark.parametrize(("starter", "child", "expected"), rows())
-def test_the_default_grant_of_a_child(starter: str, child: str, expected: str) -> None:
+def test_the_default_grant_of_a_child_depends_on_the_starter_and_on_mode_and_level(
+    starter: str, child: str, expected: str
+) -> None:
     caller = DANA if starter == "person" else session(Permission(starter))
     mode, level = child.split("/")
     assert grants.child_grant(caller, None, mode=SessionMode(mode), level=Permission(level)) == expected
@@ -47,7 +49,9 @@ def test_the_default_grant_of_a_child(starter: str, child: str, expected: str) -
 @pytest.mark.parametrize(
     ("own", "wanted", "mode"), list(itertools.product(grants.LEVELS, grants.LEVELS, SessionMode))
 )
-def test_a_wanted_grant_is_at_most_the_starters(own: Permission, wanted: Permission, mode: SessionMode) -> None:
+def test_a_child_gets_the_wanted_grant_only_up_to_the_grant_of_its_starter(
+    own: Permission, wanted: Permission, mode: SessionMode
+) -> None:
     if grants.LEVELS.index(wanted) <= grants.LEVELS.index(own):
         assert grants.child_grant(session(own), wanted, mode=mode, level=PLAN) is wanted
     else:
@@ -57,7 +61,7 @@ def test_a_wanted_grant_is_at_most_the_starters(own: Permission, wanted: Permiss
 
 
 @pytest.mark.parametrize(("own", "level"), list(itertools.product(grants.LEVELS, grants.LEVELS)))
-def test_a_level_is_at_most_the_grant(own: Permission, level: Permission) -> None:
+def test_a_session_gives_permission_levels_only_up_to_its_grant(own: Permission, level: Permission) -> None:
     grants.require_level(DANA, level)
     if grants.LEVELS.index(level) <= grants.LEVELS.index(own):
         grants.require_level(session(own), level)
@@ -71,7 +75,9 @@ def test_a_level_is_at_most_the_grant(own: Permission, level: Permission) -> Non
 @pytest.mark.parametrize("own", grants.LEVELS)
 @pytest.mark.parametrize("tool", Tool)
 @pytest.mark.parametrize("words", [(), ("--dangerously-skip-permissions",)])
-def test_programs_and_arguments_need_the_grant_full(own: Permission, tool: Tool, words: tuple[str, ...]) -> None:
+def test_starting_a_program_or_passing_arguments_needs_the_grant_full(
+    own: Permission, tool: Tool, words: tuple[str, ...]
+) -> None:
     grants.require_program(DANA, tool, words)
     if own is FULL or (tool is not Tool.COMMAND and not words):
         grants.require_program(session(own), tool, words)
@@ -81,7 +87,7 @@ def test_programs_and_arguments_need_the_grant_full(own: Permission, tool: Tool,
 
 
 @pytest.mark.parametrize("own", grants.LEVELS)
-def test_gates_need_the_grant_edit(own: Permission) -> None:
+def test_setting_gates_needs_the_grant_edit(own: Permission) -> None:
     grants.require_gates(DANA)
     grants.require_gates(SERVER_CALLER)
     if own is not PLAN:
@@ -91,7 +97,7 @@ def test_gates_need_the_grant_edit(own: Permission) -> None:
         grants.require_gates(session(own))
 
 
-def test_patterns_come_from_the_starters_own() -> None:
+def test_a_session_below_the_grant_full_passes_on_only_its_own_patterns() -> None:
     for caller in (DANA, session(FULL)):
         grants.require_patterns(caller, ["shell:*"], [])
     grants.require_patterns(session(EDIT), ["shell:git *"], ["shell:git *", "edit:*"])
@@ -100,19 +106,21 @@ def test_patterns_come_from_the_starters_own() -> None:
 
 
 @pytest.mark.parametrize("caller", [DANA, SERVER_CALLER])
-def test_the_person_and_the_server_give_every_level(caller: Caller) -> None:
+def test_the_person_and_the_server_have_the_grant_full(caller: Caller) -> None:
     assert grants.grant_of(caller) is FULL
     assert grants.grant_of(unidentified_caller()) is PLAN
 
 
 @pytest.mark.parametrize(("mode", "given"), list(itertools.product(SessionMode, (None, *grants.LEVELS))))
-def test_the_usual_level_is_the_members_or_the_modes(mode: SessionMode, given: Permission | None) -> None:
+def test_the_usual_level_is_the_level_of_the_member_or_of_the_mode(
+    mode: SessionMode, given: Permission | None
+) -> None:
     usual = {SessionMode.EXECUTE: EDIT, SessionMode.COORDINATE: PLAN, SessionMode.PLAN: PLAN}
     assert grants.usual_level(mode, given) is (given or usual[mode])
 
 
 @pytest.mark.parametrize(("first", "second"), list(itertools.product(grants.LEVELS, grants.LEVELS)))
-def test_narrowing_keeps_what_both_have(first: Permission, second: Permission) -> None:
+def test_narrowing_a_caller_keeps_the_rights_that_both_callers_have(first: Permission, second: Permission) -> None:
     starter = session(first, allow=frozenset({"config.set", "mail.broadcast"}), deny=frozenset({"task.cancel"}))
     heir = session(second, allow=frozenset({"config.set", "server.stop"}), deny=frozenset({"task.delete"}))
     heir = msgspec.structs.replace(heir, name="ses_2", session_id="ses_2")
@@ -123,7 +131,7 @@ def test_narrowing_keeps_what_both_have(first: Permission, second: Permission) -
 
 
 @pytest.mark.parametrize(("own", "kept"), list(itertools.product(Role, Role)))
-def test_narrowing_keeps_the_lower_role(own: Role, kept: Role) -> None:
+def test_narrowing_a_caller_keeps_the_lower_role(own: Role, kept: Role) -> None:
     order = [Role.NOBODY, Role.WORKER, Role.COORDINATOR, Role.PERSON]
     rights = grants.Rights(role=kept, allow=[], deny=[], grant=FULL)
     expected = order[min(order.index(own), order.index(kept))]

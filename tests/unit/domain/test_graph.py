@@ -1,4 +1,4 @@
-"""Edges come in at random; what a full search says of each is what the ranks must say too."""
+"""The ranks of tasks accept exactly the edges for which a full search finds no cycle."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Edges = list[tuple[int, int]]
 
 
 class MemoryGraph:
-    """The edges in dictionaries, with the same protocol as the store's."""
+    """A task graph in dictionaries, with the protocol of the store's graph."""
 
     def __init__(self, count: int, *, spread_step: int = RANK_STEP) -> None:
-        # Side by side: the first edge against the ranks already finds no room.
+        # Adjacent ranks: already the first edge against the order of the ranks finds no free rank.
         self.ranks = {str(number): number for number in range(count)}
         self.down: dict[str, set[str]] = defaultdict(set)
         self.up: dict[str, set[str]] = defaultdict(set)
@@ -45,7 +45,7 @@ class MemoryGraph:
         return graph.new_ranks(self, waiter=self.ranked(waiter), blocker=self.ranked(blocker))
 
     def add(self, waiter: str, blocker: str) -> None:
-        """As the store does it: spread the ranks once if there is no room, and ask again."""
+        """Add an edge as the store does: if no rank is free, spread the ranks once and try again."""
         try:
             moved = self.new_ranks(waiter, blocker)
         except NoFreeRanks:
@@ -61,7 +61,7 @@ class MemoryGraph:
         self.ranks = {task_id: (place + 1) * self.spread_step for place, task_id in enumerate(in_order)}
 
     def reaches(self, start: str, goal: str) -> bool:
-        """The oracle: a full search that knows nothing of ranks."""
+        """Return whether a full search without ranks finds a path. The tests compare the ranks with this result."""
         seen, waiting = {start}, [start]
         while waiting:
             here = waiting.pop()
@@ -76,7 +76,7 @@ class MemoryGraph:
         for waiter, blockers in self.down.items():
             for blocker in blockers:
                 assert self.ranks[blocker] < self.ranks[waiter], f"{waiter} waits on {blocker}"
-        assert len(set(self.ranks.values())) == len(self.ranks), "two tasks share a rank"
+        assert len(set(self.ranks.values())) == len(self.ranks), "Two tasks have the same rank."
 
 
 @st.composite
@@ -86,12 +86,12 @@ def edge_lists(draw: st.DrawFn) -> tuple[int, Edges]:
     return count, draw(st.lists(st.tuples(node, node), max_size=60))
 
 
-# A step just wide enough for all tasks in one gap, so that room runs out again and again; and the real one.
+# The narrow step has just enough ranks for all tasks in one gap, so that free ranks run out often.
 @given(edge_lists(), st.sampled_from(["narrow", "real"]))
 @example((3, [(0, 1), (1, 2), (2, 0)]), "narrow")
 @example((2, [(0, 1), (1, 0), (0, 0)]), "real")
 @settings(max_examples=400, derandomize=True, deadline=None)
-def test_exactly_the_edges_that_close_no_cycle_get_in(given_edges: tuple[int, Edges], step: str) -> None:
+def test_an_edge_is_accepted_exactly_if_it_closes_no_cycle(given_edges: tuple[int, Edges], step: str) -> None:
     count, edges = given_edges
     tasks = MemoryGraph(count, spread_step=count + 2 if step == "narrow" else RANK_STEP)
     for waiter, blocker in ((str(a), str(b)) for a, b in edges):
@@ -100,17 +100,17 @@ def test_exactly_the_edges_that_close_no_cycle_get_in(given_edges: tuple[int, Ed
         try:
             tasks.add(waiter, blocker)
         except CycleFound as found:
-            assert closes, f"{waiter} → {blocker} was refused, but closes no cycle"
+            assert closes, f"The edge {waiter} → {blocker} was refused, but closes no cycle."
             assert_is_the_cycle(tasks, found.path, waiter, blocker)
-            assert tasks.spreads or tasks.ranks == before, "a refused edge changes nothing"
+            assert tasks.spreads or tasks.ranks == before, "A refused edge changed the ranks."
         else:
-            assert not closes, f"{waiter} → {blocker} closes a cycle and got in"
+            assert not closes, f"The edge {waiter} → {blocker} closes a cycle, but was accepted."
         tasks.assert_ranks_respect_edges()
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_the_same_in_graphs_too_large_to_walk_from_one_end_only(seed: int) -> None:
-    """Many tasks wait on each, so that the search from below is the first to end."""
+def test_an_edge_of_a_large_graph_is_accepted_exactly_if_it_closes_no_cycle(seed: int) -> None:
+    """Check graphs in which many tasks wait on each task: there the search from the blocker often ends first."""
     dice = random.Random(seed)
     count = 60
     tasks = MemoryGraph(count, spread_step=count + 2)
@@ -128,8 +128,8 @@ def test_the_same_in_graphs_too_large_to_walk_from_one_end_only(seed: int) -> No
 
 
 @pytest.mark.parametrize("waiting", [20, 200])
-def test_of_two_ends_the_smaller_one_moves(waiting: int) -> None:
-    """A task that many wait on comes to wait on one that waits on nothing: that one moves, not the many."""
+def test_the_smaller_side_of_a_new_edge_gets_the_new_ranks(waiting: int) -> None:
+    """Check an edge from a task with many waiting tasks to a task without edges: only the latter gets a new rank."""
     tasks = MemoryGraph(waiting + 2)
     tasks.spread()
     for number in range(1, waiting + 1):
@@ -140,18 +140,20 @@ def test_of_two_ends_the_smaller_one_moves(waiting: int) -> None:
 
 
 def assert_is_the_cycle(tasks: MemoryGraph, path: list[str], waiter: str, blocker: str) -> None:
-    """A walk from the waiter back to itself whose first step is the refused edge and whose others are there."""
+    """Check that the path is a cycle: the refused edge first, then existing edges back to the waiter."""
     assert path[0] == path[-1] == waiter
     assert path[1] == blocker
-    assert len(set(path[1:])) == len(path) - 1, "a cycle names nobody twice"
+    assert len(set(path[1:])) == len(path) - 1, "The cycle names a task twice."
     for here, there in zip(path[1:], path[2:], strict=False):
         assert there in tasks.down[here], f"{here} does not wait on {there}"
 
 
-# The store lets edges and tasks go again: the ranks need not be the tightest, only right.
+# The store removes edges and tasks without new ranks: the ranks must stay valid, not minimal.
 @given(edge_lists(), st.lists(st.integers(0, 59), max_size=20))
 @settings(max_examples=150, derandomize=True, deadline=None)
-def test_edges_may_go_again_in_between(given_edges: tuple[int, Edges], removals: list[int]) -> None:
+def test_edges_are_accepted_correctly_after_other_edges_were_removed(
+    given_edges: tuple[int, Edges], removals: list[int]
+) -> None:
     count, edges = given_edges
     tasks = MemoryGraph(count, spread_step=count + 2)
     for place, (waiter, blocker) in enumerate((str(a), str(b)) for a, b in edges):
@@ -169,11 +171,11 @@ def test_edges_may_go_again_in_between(given_edges: tuple[int, Edges], removals:
         tasks.assert_ranks_respect_edges()
 
 
-def test_no_room_is_said_and_one_spread_makes_it() -> None:
+def test_a_missing_free_rank_is_reported_and_one_spread_provides_free_ranks() -> None:
     tasks = MemoryGraph(4)
     tasks.down["1"].add("0")
     tasks.up["0"].add("1")
-    with pytest.raises(NoFreeRanks):  # 1 must go between 2 and 3
+    with pytest.raises(NoFreeRanks):  # task 1 needs a rank between the ranks of 2 and 3
         tasks.new_ranks("1", "2")
     tasks.add("1", "2")
     assert tasks.spreads == 1
@@ -181,8 +183,8 @@ def test_no_room_is_said_and_one_spread_makes_it() -> None:
 
 
 @pytest.mark.parametrize("count", [1, 2, 40])
-def test_a_spread_leaves_room_for_everything_that_moves(count: int) -> None:
-    """Whatever waits on the waiter moves with it, in its order, into the one gap."""
+def test_a_spread_provides_free_ranks_for_a_whole_chain_of_waiting_tasks(count: int) -> None:
+    """Check that all tasks that wait on the waiter get new ranks in the same gap and keep their order."""
     tasks = MemoryGraph(2 * count + 2)
     chain = [str(number) for number in range(count)]
     for below, above in zip(chain, chain[1:], strict=False):
@@ -192,7 +194,7 @@ def test_a_spread_leaves_room_for_everything_that_moves(count: int) -> None:
     assert sorted(chain, key=lambda task_id: tasks.ranks[task_id]) == chain
 
 
-def test_an_edge_that_agrees_with_the_ranks_looks_at_nothing() -> None:
+def test_an_edge_that_agrees_with_the_ranks_reads_no_other_edge() -> None:
     class Untouchable(MemoryGraph):
         def waits_on(self, task_id: str) -> list[RankedTask]:
             raise AssertionError("nobody needs to look")
@@ -202,8 +204,8 @@ def test_an_edge_that_agrees_with_the_ranks_looks_at_nothing() -> None:
     assert Untouchable(5).new_ranks("4", "0") == []
 
 
-def test_many_edges_at_one_place_rarely_need_a_spread() -> None:
-    """Each new task at the top comes to be waited on by the first one: the worst case for gaps."""
+def test_many_edges_into_the_same_gap_rarely_need_a_spread() -> None:
+    """Check the worst case for gaps: the first task waits on each new task, which has the highest rank."""
     tasks = MemoryGraph(1)
     tasks.spread()
     for number in range(1, 300):

@@ -1,4 +1,4 @@
-"""The project of a checkout, from git's facts."""
+"""The project of a checkout follows from its remotes, its first commit or its path."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def checkout(
     )
 
 
-def test_two_clones_of_one_remote_are_one_project() -> None:
+def test_two_clones_of_the_same_remote_belong_to_the_same_project() -> None:
     one = identify_project(checkout("/home/dave/src/dave/vc", origin="git@github.com:steveyegge/vc.git"))
     other = identify_project(checkout("/home/dave/src/fred/vc", origin="https://github.com/steveyegge/vc"))
     assert one.key == other.key == "github.com/steveyegge/vc"
@@ -61,22 +61,24 @@ FORK = {"origin": "git@github.com:dave/vc.git", "upstream": "git@github.com:stev
         ({"origin": "", "zeta": "host:z/vc"}, "origin", "host/z/vc"),
     ],
 )
-def test_one_of_several_remotes_counts(remotes: dict[str, str], prefer: str, key: str) -> None:
+def test_the_preferred_remote_or_a_fixed_order_selects_one_of_several_remotes(
+    remotes: dict[str, str], prefer: str, key: str
+) -> None:
     assert identify_project(checkout(remotes=remotes), prefer=prefer).key == key
 
 
-def test_without_a_remote_the_first_commit_and_the_path_count() -> None:
+def test_a_checkout_without_a_remote_is_identified_by_its_first_commit_and_path() -> None:
     found = identify_project(checkout(root_commit=ROOT))
     assert found.key == f"root:{ROOT}:/home/dave/src/vc"
     assert (found.name, found.source) == ("vc", "root")
 
 
-def test_two_repositories_from_one_template_stay_two() -> None:
+def test_two_repositories_with_the_same_first_commit_are_two_projects() -> None:
     one, other = (identify_project(checkout(path, root_commit=ROOT)) for path in ("/src/one", "/src/other"))
     assert one.key != other.key
 
 
-def test_linked_worktrees_of_a_repository_without_a_remote_are_one_project() -> None:
+def test_linked_worktrees_of_a_repository_without_a_remote_have_the_same_project() -> None:
     main = identify_project(checkout("/src/vc", root_commit=ROOT))
     linked = identify_project(
         checkout("/trees/dave", git_dir="/src/vc/.git/worktrees/dave", common_dir="/src/vc/.git", root_commit=ROOT)
@@ -84,7 +86,7 @@ def test_linked_worktrees_of_a_repository_without_a_remote_are_one_project() -> 
     assert linked == main
 
 
-def test_a_relative_remote_is_one_for_all_linked_worktrees() -> None:
+def test_a_relative_remote_gives_all_linked_worktrees_the_same_project() -> None:
     main = identify_project(checkout("/src/vc", origin="../hub/vc.git"))
     linked = identify_project(
         checkout(
@@ -97,21 +99,21 @@ def test_a_relative_remote_is_one_for_all_linked_worktrees() -> None:
     assert linked.key == main.key == "file:/src/hub/vc"
 
 
-def test_a_shallow_clone_has_no_root_to_go_by() -> None:
+def test_a_shallow_clone_without_a_remote_is_identified_by_its_path() -> None:
     found = identify_project(checkout(root_commit=ROOT, is_shallow=True))
     assert (found.key, found.source) == ("path:/home/dave/src/vc", "path")
 
 
-def test_without_a_commit_the_path_counts() -> None:
+def test_a_checkout_without_a_remote_and_a_commit_is_identified_by_its_path() -> None:
     found = identify_project(checkout("/home/dave/my code/VC"))
     assert (found.key, found.name, found.source) == ("path:/home/dave/my%20code/VC", "vc", "path")
 
 
-def test_remotes_nobody_can_read_count_as_none() -> None:
+def test_a_remote_with_an_invalid_address_is_ignored() -> None:
     assert identify_project(checkout(origin="https://host", root_commit=ROOT)).source == "root"
 
 
-def test_the_path_key_stays_while_the_key_changes() -> None:
+def test_the_path_key_stays_the_same_when_the_key_changes() -> None:
     stages = [
         identify_project(checkout()),
         identify_project(checkout(root_commit=ROOT)),
@@ -121,14 +123,14 @@ def test_the_path_key_stays_while_the_key_changes() -> None:
     assert {stage.path_key for stage in stages} == {stages[0].key}
 
 
-def test_a_bare_repository_and_one_beside_it_stay_two() -> None:
+def test_a_bare_repository_and_the_checkout_beside_it_are_two_projects() -> None:
     bare = identify_project(checkout("/srv/vc.git", git_dir="/srv/vc.git"))
     beside = identify_project(checkout("/srv/vc"))
     assert bare.key != beside.key
     assert bare.name == beside.name == "vc"
 
 
-def test_a_hidden_bare_repository_is_called_after_its_folder() -> None:
+def test_a_hidden_bare_repository_gets_the_name_of_its_folder() -> None:
     found = identify_project(
         checkout("/src/vc/dave", git_dir="/src/vc/.bare/worktrees/dave", common_dir="/src/vc/.bare")
     )
@@ -152,28 +154,28 @@ def test_a_hidden_bare_repository_is_called_after_its_folder() -> None:
         ("main", "main"),
     ],
 )
-def test_names_are_plain_words(text: str, name: str) -> None:
+def test_a_text_is_turned_into_a_plain_name(text: str, name: str) -> None:
     assert clean_name(text) == name
 
 
-def test_an_id_is_no_name() -> None:
+def test_an_id_is_turned_into_a_name_that_is_not_an_id() -> None:
     assert not ids.is_id(clean_name(ids.new_id("ses", UNIX_EPOCH)))
 
 
 @pytest.mark.parametrize("word", sorted(RESERVED_NAMES))
-def test_a_reserved_word_names_nothing(word: str) -> None:
+def test_a_project_with_a_reserved_name_gets_a_prefix(word: str) -> None:
     found = identify_project(checkout(origin=f"git@github.com:dave/{word}.git"))
     assert found.key == f"github.com/dave/{word}"
     assert found.name == f"the-{word}"
 
 
 @given(st.text(max_size=100))
-def test_any_text_gives_a_sound_name_that_stays(text: str) -> None:
+def test_any_text_gives_a_valid_name_that_stays_the_same_when_cleaned_again(text: str) -> None:
     name = clean_name(text)
     assert re.fullmatch(r"[a-z0-9][a-z0-9._-]{0,63}", name)
     assert name not in RESERVED_NAMES
     assert clean_name(name) == name
 
 
-def test_the_facts_hold_no_more_than_a_place() -> None:
+def test_the_repository_path_is_the_git_folder_when_it_is_outside_the_checkout() -> None:
     assert identity.repository_path(checkout("/src/vc", git_dir="/elsewhere/vc-git")) == "/elsewhere/vc-git"

@@ -1,4 +1,4 @@
-"""Tests of issue rules: which projects may open an issue, and which party a project is."""
+"""The inbound policy decides which projects may open an issue, and a project is opener, receiver or no party."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_an_issue_is_closed_in_the_final_statuses(status: TaskStatus) -> None:
 
 
 @pytest.mark.parametrize("status", TaskStatus)
-def test_another_project_waits_for_an_issue_until_it_is_closed(status: TaskStatus) -> None:
+def test_another_project_waits_for_an_issue_until_the_issue_is_closed(status: TaskStatus) -> None:
     issue = make_task(project_id="prj_asked", from_project_id="prj_asking", status=status)
     assert is_awaited(issue) == (status not in FINAL_STATUSES)
 
@@ -66,5 +66,5 @@ def test_a_caller_without_a_project_is_no_party_of_a_task_without_an_opener() ->
     assert party_of(OWN_TASK, None) is None
 
 
-def test_a_project_that_asked_itself_is_the_receiver() -> None:
+def test_a_project_that_opened_an_issue_for_itself_is_the_receiver() -> None:
     assert party_of(make_task(project_id="prj_1", from_project_id="prj_1"), "prj_1") is IssueParty.RECEIVER

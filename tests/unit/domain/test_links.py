@@ -1,4 +1,4 @@
-"""What a checkout's files say of other projects, and writing it down without touching anything else."""
+"""Links to other projects are read from a checkout's files and written without a change of other entries."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from maestro.domain.links import LinkSource, check_link_name, put_entry, read_en
 CONFIG, LOCAL = LinkSource.CONFIG, LinkSource.LOCAL
 
 
-def test_the_local_file_goes_over_the_committed_one_field_by_field() -> None:
+def test_fields_of_the_local_file_override_fields_of_the_committed_file() -> None:
     found, wrong = read_entries(
         {
             CONFIG: '[projects.beads]\nremote = "r"\npath = "p"\n[projects.other]\nremote = "o"',
@@ -42,7 +42,7 @@ def test_the_local_file_goes_over_the_committed_one_field_by_field() -> None:
         '[projects.a]\npath = "\\u0000"',
     ],
 )
-def test_what_is_wrong_is_said_once_and_the_rest_counts(text: str) -> None:
+def test_an_invalid_file_is_reported_once_and_the_other_file_is_used(text: str) -> None:
     found, wrong = read_entries({CONFIG: text, LOCAL: '[projects.ok]\nremote = "r"'})
     assert [one.name for one in found] == ["ok"] and len(wrong) == 1 and CONFIG.value in wrong[0]
 
@@ -52,7 +52,9 @@ VALUES = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size
 
 
 @given(st.dictionaries(NAMES, VALUES, min_size=1, max_size=5), VALUES)
-def test_what_is_written_is_read_again_and_what_is_taken_out_is_gone(said: dict[str, str], other: str) -> None:
+def test_written_links_are_read_back_and_removed_links_leave_the_rest_unchanged(
+    said: dict[str, str], other: str
+) -> None:
     text = '# ours\n[worktree]\nsetup = "make"\n'
     for name, remote in said.items():
         text = put_entry(text, name, remote=remote, path="")
@@ -66,6 +68,6 @@ def test_what_is_written_is_read_again_and_what_is_taken_out_is_gone(said: dict[
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a#1", "-a", "x" * 65])
-def test_what_is_no_name(name: str) -> None:
+def test_an_invalid_link_name_is_refused(name: str) -> None:
     with pytest.raises(Invalid):
         check_link_name(name)

@@ -1,4 +1,4 @@
-"""A manifest is kept and read again as it was."""
+"""An encoded manifest is decoded unchanged, and invalid data is refused."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from maestro.testing.manifests import make_manifest
 
 
 @pytest.mark.parametrize("mode", list(SessionMode))
-def test_what_was_kept_comes_back(mode: SessionMode) -> None:
+def test_an_encoded_manifest_is_decoded_unchanged(mode: SessionMode) -> None:
     manifest = make_manifest(mode)
     assert manifests.decode_manifest(manifests.encode_manifest(manifest)) == manifest
 
 
-def test_another_version_is_refused_before_its_fields_are_looked_at() -> None:
+def test_a_manifest_of_another_version_is_refused_before_its_fields_are_read() -> None:
     with pytest.raises(Invalid, match="version 2"):
         manifests.decode_manifest(b'{"version": 2, "session": "unlike any before"}')
 
 
 @pytest.mark.parametrize("data", [b"", b"[]", b'{"version": 1}', b"\xff"])
-def test_what_is_no_manifest_is_refused(data: bytes) -> None:
+def test_data_that_is_not_a_manifest_is_refused(data: bytes) -> None:
     with pytest.raises(Invalid, match="not a manifest"):
         manifests.decode_manifest(data)
 
 
-def test_a_manifest_does_not_change() -> None:
+def test_the_fields_of_a_manifest_cannot_be_changed() -> None:
     manifest = make_manifest()
     with pytest.raises(AttributeError):
         manifest.human = "mallory"  # type: ignore[misc]

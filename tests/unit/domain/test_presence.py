@@ -1,4 +1,4 @@
-"""Tests of the presence of an agent."""
+"""The presence of an agent follows from the end of its session and from the time of its last sign of life."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Priorities: the ranks are stored, and do not depend on the order of the enum."""
+"""Stored ranks of priorities do not depend on the order of the enum's members."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def test_the_stored_ranks_are_fixed() -> None:
     assert max(priority.rank for priority in Priority) == LOWEST_RANK
 
 
-def test_a_priority_is_found_by_its_name() -> None:
+def test_a_priority_is_written_and_read_by_its_name() -> None:
     assert Priority("high") is Priority.HIGH and f"{Priority.HIGH}" == "high"
     assert msgspec.json.decode(b'"low"', type=Priority) is Priority.LOW
     assert msgspec.json.encode(Priority.LOW) == b'"low"'
@@ -25,7 +25,7 @@ def test_a_priority_is_found_by_its_name() -> None:
 
 
 class Extended(RankedEnum):
-    """The priorities with a new member between the others."""
+    """The priorities with a new member `URGENT` in the middle."""
 
     CRITICAL = "critical", 0
     HIGH = "high", 1
@@ -42,7 +42,7 @@ def test_a_new_priority_between_others_does_not_change_stored_ranks() -> None:
     assert all(Extended(priority.value).rank == priority.rank for priority in Priority)
     decode = Decoder(Row).for_columns(("priority",))
     for priority in Priority:
-        assert decode((priority.rank,)).priority.value == priority.value, "a stored row keeps its priority"
+        assert decode((priority.rank,)).priority.value == priority.value, "The stored row has another priority now."
     assert decode((9,)).priority is Extended.URGENT
 
 

@@ -1,4 +1,4 @@
-"""Tests of live prompts: their subject, and how stored mail is recognised as a live prompt."""
+"""A live prompt has its first line as subject, and stored mail is recognised as a live prompt."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def prompt_message(**fields: Any) -> Message:
     ("text", "subject"),
     [("Stop.\nRead on.", "Stop."), ("\n\n  Stop. \n", "Stop."), ("x" * 201, "x" * 200), (" \n", "Prompt"), ("", "Prompt")],
 )  # fmt: skip
-def test_the_subject_is_the_first_line_of_the_text(text: str, subject: str) -> None:
+def test_the_subject_of_a_live_prompt_is_the_first_line_of_its_text(text: str, subject: str) -> None:
     assert prompt_subject(text) == subject
 
 
-def test_mail_with_the_shape_of_a_live_prompt_is_recognised() -> None:
+def test_mail_with_type_priority_and_subject_of_a_live_prompt_is_recognised() -> None:
     assert is_prompt(prompt_message())
     assert is_prompt(prompt_message(body="x" * 500))
 
@@ -35,5 +35,5 @@ def test_mail_with_the_shape_of_a_live_prompt_is_recognised() -> None:
 @pytest.mark.parametrize(
     "fields", [{"type": MessageType.QUERY}, {"priority": Priority.CRITICAL}, {"subject": "Another subject"}]
 )
-def test_mail_that_differs_in_one_point_is_no_live_prompt(fields: dict[str, Any]) -> None:
+def test_mail_with_another_type_priority_or_subject_is_not_a_live_prompt(fields: dict[str, Any]) -> None:
     assert not is_prompt(prompt_message(**fields))

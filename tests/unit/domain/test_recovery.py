@@ -1,4 +1,4 @@
-"""Which ends are accidents, who is started again by itself, how often and when."""
+"""The recovery rules decide which ends are accidents, which sessions are started again, how often and when."""
 
 from __future__ import annotations
 
@@ -36,15 +36,27 @@ def spawn(**fields: Any) -> Spawn:
         (SessionStatus.LOST, StatusSource.PROCESS, SessionStatus.WORKING, True),
         (SessionStatus.LOST, StatusSource.HEARTBEAT, SessionStatus.IDLE, True),
         (SessionStatus.FAILED, StatusSource.PROCESS, SessionStatus.WORKING, True),
-        (SessionStatus.FAILED, StatusSource.PROCESS, SessionStatus.COMPLETED, False),  # it had said that it was done
-        (SessionStatus.FAILED, StatusSource.PROCESS, SessionStatus.FAILED, False),  # or that it cannot go on
-        (SessionStatus.FAILED, StatusSource.REPORT, SessionStatus.WORKING, False),  # someone said so
+        (
+            SessionStatus.FAILED,
+            StatusSource.PROCESS,
+            SessionStatus.COMPLETED,
+            False,
+        ),  # the session had reported its completion
+        (
+            SessionStatus.FAILED,
+            StatusSource.PROCESS,
+            SessionStatus.FAILED,
+            False,
+        ),  # the session had reported its failure
+        (SessionStatus.FAILED, StatusSource.REPORT, SessionStatus.WORKING, False),  # a report ended the session
         (SessionStatus.LOST, StatusSource.REPORT, SessionStatus.WORKING, False),
         (SessionStatus.STOPPED, StatusSource.PROCESS, SessionStatus.WORKING, False),
         (SessionStatus.COMPLETED, StatusSource.PROCESS, SessionStatus.WORKING, False),
     ],
 )
-def test_what_nobody_wanted(final: SessionStatus, source: StatusSource, was: SessionStatus, expected: bool) -> None:
+def test_an_end_is_an_accident_only_if_no_report_explains_it(
+    final: SessionStatus, source: StatusSource, was: SessionStatus, expected: bool
+) -> None:
     assert recovery.is_accident(make_session(status=was), final, source) is expected
 
 
@@ -54,20 +66,20 @@ def test_what_nobody_wanted(final: SessionStatus, source: StatusSource, was: Ses
         (LEAD, spawn(), SessionStatus.LOST, 0, True),
         (LEAD, spawn(), SessionStatus.FAILED, 0, True),
         (WORKER, spawn(), SessionStatus.LOST, 0, True),
-        (WORKER, spawn(), SessionStatus.FAILED, 0, False),  # its failure is a result
-        (WORKER, spawn(run_id="run_1"), SessionStatus.LOST, 0, False),  # the run tries again
-        (LEAD, None, SessionStatus.LOST, 0, False),  # nobody knows how it was started
-        (make_session(mode=SessionMode.COORDINATE), spawn(), SessionStatus.FAILED, 0, False),  # it never ran
-        (make_session(mode=SessionMode.COORDINATE), spawn(), SessionStatus.FAILED, 1, True),  # but it did
+        (WORKER, spawn(), SessionStatus.FAILED, 0, False),  # the failure of a worker is a result
+        (WORKER, spawn(run_id="run_1"), SessionStatus.LOST, 0, False),  # the run starts a new attempt
+        (LEAD, None, SessionStatus.LOST, 0, False),  # the spawn is unknown
+        (make_session(mode=SessionMode.COORDINATE), spawn(), SessionStatus.FAILED, 0, False),  # the program never ran
+        (make_session(mode=SessionMode.COORDINATE), spawn(), SessionStatus.FAILED, 1, True),  # the program ran before
     ],
 )
-def test_who_is_started_again(
+def test_mode_spawn_and_final_status_decide_whether_a_session_is_started_again(
     session: Any, how: Spawn | None, final: SessionStatus, tries: int, expected: bool
 ) -> None:
     assert recovery.may_resume(session, how, final, attempts=tries) is expected
 
 
-def test_each_time_later_and_not_for_ever() -> None:
+def test_a_session_is_started_again_after_growing_delays_a_limited_number_of_times() -> None:
     known: SessionRecovery | None = None
     waits = []
     while (due := recovery.next_resume_at(known, AT)) is not None:
@@ -75,4 +87,6 @@ def test_each_time_later_and_not_for_ever() -> None:
         known = SessionRecovery(session_id="ses_1", attempts=recovery.recent_attempts(known, AT) + 1, resumed_at=AT)
     assert waits == list(limits.resume_delays_seconds) and waits == sorted(waits)
     later = AT + timedelta(seconds=limits.resume_attempts_forgotten_seconds + 1)
-    assert recovery.next_resume_at(known, later) == later, "one that ran well for a while has a new start"
+    assert recovery.next_resume_at(known, later) == later, (
+        "The attempts of a session that ran for a long time are not forgotten."
+    )

@@ -1,4 +1,4 @@
-"""Spellings of git remotes: a table of what is seen in the wild, and properties judged by an oracle."""
+"""All spellings of a git remote give the same key: a table of real spellings, and properties with random remotes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from maestro.domain.remotes import canonical_remote
 VC = "github.com/steveyegge/vc"
 
 SPELLINGS = [
-    # one repository on a forge
+    # the same repository on a forge
     ("git@github.com:steveyegge/vc.git", VC),
     ("git@github.com:steveyegge/vc", VC),
     ("git@github.com:/steveyegge/vc.git", VC),
@@ -78,7 +78,7 @@ SPELLINGS = [
     ("https://acme.visualstudio.com/DefaultCollection/Widgets/_git/vc", "dev.azure.com/acme/widgets/vc"),
     ("https://dev.azure.com/acme/_git/vc", "dev.azure.com/acme/vc/vc"),
     ("https://dev.azure.com/acme/My%20Project/_git/vc", "dev.azure.com/acme/my%20project/vc"),
-    # own servers: case counts, an ssh port does not, another port does
+    # self-hosted servers: the key keeps case and other ports, but no ssh port
     ("git@git.example.com:Team/VC.git", "git.example.com/Team/VC"),
     ("https://Git.Example.COM/Team/VC.git", "git.example.com/Team/VC"),
     ("ssh://git@git.example.com:2222/Team/VC.git", "git.example.com/Team/VC"),
@@ -148,12 +148,12 @@ SPELLINGS = [
 
 
 @pytest.mark.parametrize(("url", "key"), SPELLINGS)
-def test_every_spelling_has_its_key(url: str, key: str) -> None:
+def test_every_spelling_of_a_remote_gives_its_key(url: str, key: str) -> None:
     assert canonical_remote(url, base="/home/dave/src").key == key
 
 
 @pytest.mark.parametrize("url", [url for url, _ in SPELLINGS])
-def test_no_key_holds_a_secret(url: str) -> None:
+def test_no_key_contains_a_secret_of_the_address(url: str) -> None:
     clean = remotes.remove_secrets(url)
     assert "secret" not in canonical_remote(url).key + clean
     assert canonical_remote(clean) == canonical_remote(url)
@@ -216,7 +216,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("url", REFUSED)
-def test_what_is_no_remote_is_refused_without_being_quoted(url: str) -> None:
+def test_an_invalid_remote_is_refused_with_a_message_that_does_not_quote_it(url: str) -> None:
     with pytest.raises(Invalid) as refused:
         canonical_remote(url)
     assert refused.value.hint
@@ -245,7 +245,7 @@ def test_what_is_no_remote_is_refused_without_being_quoted(url: str) -> None:
         ("https://notgithub.com/dave/vc", "https://github.com/dave/vc"),
     ],
 )
-def test_two_remotes_keep_two_keys(one: str, other: str) -> None:
+def test_two_different_remotes_have_different_keys(one: str, other: str) -> None:
     assert canonical_remote(one).key != canonical_remote(other).key
 
 
@@ -259,7 +259,7 @@ def test_two_remotes_keep_two_keys(one: str, other: str) -> None:
         ("codecommit::eu-west-1://profile@vc", "vc"),
     ],
 )
-def test_the_name_is_the_last_segment(url: str, name: str) -> None:
+def test_the_name_of_a_remote_is_the_last_segment_of_its_path(url: str, name: str) -> None:
     assert canonical_remote(url).name == name
 
 
@@ -274,7 +274,7 @@ def test_the_name_is_the_last_segment(url: str, name: str) -> None:
         ("hg::https://dave:secret@host/vc", "hg::https://host/vc"),
     ],
 )
-def test_secrets_are_taken_out_of_an_address(url: str, clean: str) -> None:
+def test_secrets_are_removed_from_an_address(url: str, clean: str) -> None:
     assert remotes.remove_secrets(url) == clean
 
 
@@ -287,7 +287,7 @@ def test_secrets_are_taken_out_of_an_address(url: str, clean: str) -> None:
         ("git@github.com: Permission denied (a@b.example)", "git@github.com: Permission denied (a@b.example)"),
     ],
 )
-def test_secrets_are_taken_out_of_free_text(said: str, kept: str) -> None:
+def test_secrets_are_removed_from_addresses_in_free_text(said: str, kept: str) -> None:
     assert remotes.redact_addresses(said) == kept
 
 
@@ -306,11 +306,11 @@ def test_secrets_are_taken_out_of_free_text(said: str, kept: str) -> None:
         ("[::1]:vc", "[::1]:vc"),
     ],
 )
-def test_an_ssh_nickname_is_replaced_where_ssh_would_use_it(url: str, dialled: str) -> None:
+def test_an_ssh_host_alias_is_replaced_only_in_ssh_addresses(url: str, dialled: str) -> None:
     assert remotes.replace_ssh_hosts(url, {"work": "github.com"}) == dialled
 
 
-# The oracle: a remote is a value; it is rendered in many ways, and its key is built from the value alone.
+# The expected keys come from a `Place`, not from its address: `rendered` writes a place as an address in many ways.
 
 
 def parts(text: str) -> tuple[str, ...]:
@@ -358,7 +358,7 @@ SECRET = "ghp-S3cr3tT0k3nThatNoHostOrPathHas"
 
 
 def rendered(place: Place, seed: int) -> str:
-    """One of the ways in which people write down this place."""
+    """Return one of the usual spellings of the place."""
     choose = random.Random(seed).choice
     host = choose([place.host, place.host.upper(), place.host.title()])
     slashes = choose(["/", "//", "/./", "/x/../"])
@@ -372,14 +372,14 @@ def rendered(place: Place, seed: int) -> str:
         ports["ssh"] = f":{choose(range(1, 65536))}"
     scheme = choose(sorted(ports))
     port = choose(["", ports[scheme]]) if place.web_port is None else f":{place.web_port}"
-    # over http the user may be the token itself
+    # in an HTTP address the user name may be the token
     named = f"{SECRET}@" if scheme != "ssh" else "git@"
     user = choose(["", named, f"dave:{SECRET}@", f"dave:{SECRET}@x@"])
     return f"{choose([scheme, scheme.upper()])}://{user}{host}{port}/{encoded}{ending}"
 
 
 def neighbour(one: Place, other: Place, seed: int) -> Place:
-    """`other`, or `one` changed in a single thing, which is the harder case."""
+    """Return `other`, or `one` with a single change; similar places are the harder case."""
     change = msgspec.structs.replace
     return random.Random(seed).choice(
         [
@@ -398,7 +398,7 @@ SEED = st.integers(0, 2**32)
 
 @settings(max_examples=2_000, deadline=None)
 @given(PLACE, SEED)
-def test_all_spellings_of_a_place_have_the_key_the_oracle_names(place: Place, seed: int) -> None:
+def test_a_random_spelling_of_a_place_gives_the_expected_key(place: Place, seed: int) -> None:
     url = rendered(place, seed)
     note(url)
     found = canonical_remote(url)
@@ -409,7 +409,7 @@ def test_all_spellings_of_a_place_have_the_key_the_oracle_names(place: Place, se
 
 @settings(max_examples=2_000, deadline=None)
 @given(PLACE, PLACE, SEED)
-def test_two_places_share_a_key_only_if_they_are_one(one: Place, other: Place, seed: int) -> None:
+def test_two_places_have_the_same_key_only_if_they_are_the_same_place(one: Place, other: Place, seed: int) -> None:
     other = neighbour(one, other, seed)
     urls = [rendered(one, seed), rendered(other, seed + 1)]
     note(str(urls))
@@ -418,7 +418,7 @@ def test_two_places_share_a_key_only_if_they_are_one(one: Place, other: Place, s
 
 @settings(max_examples=1_000, deadline=None)
 @given(PATH, SEED)
-def test_all_spellings_of_a_path_have_one_key(path: tuple[str, ...], seed: int) -> None:
+def test_all_spellings_of_a_local_path_give_the_same_key(path: tuple[str, ...], seed: int) -> None:
     choose = random.Random(seed).choice
     slashes = choose(["/", "//", "/./", "/x/../"])
     ending = choose(["", ".git", "/", ".git/", "/.git"])
@@ -434,7 +434,7 @@ def test_all_spellings_of_a_path_have_one_key(path: tuple[str, ...], seed: int) 
 @settings(max_examples=1_000, deadline=None)
 @given(st.text(string.ascii_letters + string.digits + ":/@[]%.?#~ -\n\udcff\ud800", max_size=30))
 @example("a" * 4097)
-def test_anything_else_is_either_a_sound_key_or_refused(text: str) -> None:
+def test_a_random_text_gives_a_valid_key_or_is_refused(text: str) -> None:
     try:
         found = canonical_remote(text)
     except Invalid as refused:
@@ -447,14 +447,14 @@ def test_anything_else_is_either_a_sound_key_or_refused(text: str) -> None:
 
 @settings(max_examples=500, deadline=None)
 @given(PLACE)
-def test_a_key_written_as_an_address_is_its_own_key(place: Place) -> None:
+def test_a_key_that_is_written_as_an_address_gives_the_same_key(place: Place) -> None:
     key = place.key
     assume("@" not in key)  # an @ in a path is written %40 in a URL
     assert canonical_remote(f"https://{key}").key == key
 
 
 def random_place(chance: random.Random, known: list[Place]) -> Place:
-    """A place; half of them differ from one that is known in a single thing."""
+    """Return a random place; half of the places differ from a known place by a single change."""
     hosts = [*sorted(FORGE_HOSTS), "git.example.com", "box", f"{chance.randrange(40)}.example"]
     alphabet = string.ascii_letters + string.digits + " %+~@#?ü漢._-"
     path: tuple[str, ...] = ()
@@ -466,17 +466,17 @@ def random_place(chance: random.Random, known: list[Place]) -> Place:
     )
 
 
-def test_of_ten_thousand_spellings_never_two_projects_for_one_remote_and_never_one_for_two() -> None:
+def test_ten_thousand_spellings_give_one_key_for_each_remote_and_one_remote_for_each_key() -> None:
     chance = random.Random(20260101)
     places: list[Place] = []
     while len(places) < 1_000:
         places.append(random_place(chance, places))
-    keys: dict[object, str] = {}  # by what the oracle says a remote is
+    keys: dict[object, str] = {}  # by the expected identity of the remote
     remotes_of: dict[str, object] = {}
     spellings = {(place, rendered(place, chance.randrange(2**32))) for place in places for _ in range(14)}
     assert len(spellings) >= 10_000
     for place, url in spellings:
         key = canonical_remote(url).key
-        assert keys.setdefault(place.expected, key) == key, f"two projects for {place}: {url!r}"
-        assert remotes_of.setdefault(key, place.expected) == place.expected, f"one project for two: {url!r}"
+        assert keys.setdefault(place.expected, key) == key, f"Two keys for {place}: {url!r}"
+        assert remotes_of.setdefault(key, place.expected) == place.expected, f"One key for two remotes: {url!r}"
     assert len(keys) == len(remotes_of) > 500

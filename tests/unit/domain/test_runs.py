@@ -1,4 +1,4 @@
-"""What a run does next: each strategy, retries, and when it is over."""
+"""The plan of a run decides which tasks start, when failed tasks are tried again, and when the run ends."""
 
 from __future__ import annotations
 
@@ -79,38 +79,38 @@ def starts(plan: RunPlan) -> list[int]:
     return [one.number for one in plan.tasks_to_start]
 
 
-def test_a_graph_fills_up_by_priority_and_then_by_number() -> None:
+def test_a_dag_run_starts_ready_tasks_by_priority_and_then_by_number() -> None:
     found = [fresh(4), fresh(3), fresh(9, priority=Priority.CRITICAL), fresh(1, priority=Priority.LOW), working(2)]
     assert starts(runs.plan_run(run(max_parallel=5), found, AT)) == [9, 3, 4, 1]
     assert starts(runs.plan_run(run(max_parallel=3), found, AT)) == [9, 3]
     assert starts(runs.plan_run(run(max_parallel=1), found, AT)) == []
 
 
-def test_only_what_is_ready_is_started() -> None:
+def test_a_run_starts_only_ready_tasks() -> None:
     found = [fresh(1), fresh(2, ready=False), tried(3, AttemptOutcome.FAILED, status=TaskStatus.FAILED), done(4)]
     assert starts(runs.plan_run(run(max_parallel=9), found, AT)) == [1]
 
 
-def test_more_that_run_than_may_is_no_room() -> None:
+def test_a_run_with_too_many_working_tasks_starts_no_task() -> None:
     found = [working(1), working(2), fresh(3)]
     assert starts(runs.plan_run(run(max_parallel=1), found, AT)) == []
 
 
-def test_a_batch_waits_for_all_of_it() -> None:
+def test_a_batch_run_starts_the_next_batch_after_the_whole_previous_batch() -> None:
     batch = run(RunStrategy.BATCH, max_parallel=2)
     assert starts(runs.plan_run(batch, [fresh(1), fresh(2), fresh(3)], AT)) == [1, 2]
     assert starts(runs.plan_run(batch, [done(1), working(2), fresh(3)], AT)) == []
     assert starts(runs.plan_run(batch, [done(1), done(2), fresh(3)], AT)) == [3]
 
 
-def test_a_pipeline_goes_one_after_another() -> None:
+def test_a_pipeline_run_starts_one_task_after_another() -> None:
     pipeline = run(RunStrategy.PIPELINE, max_parallel=8)
     assert starts(runs.plan_run(pipeline, [fresh(2), fresh(1)], AT)) == [1]
     assert starts(runs.plan_run(pipeline, [working(1), fresh(2)], AT)) == []
     assert starts(runs.plan_run(pipeline, [done(1), fresh(2)], AT)) == [2]
 
 
-def test_a_race_ends_with_the_first_that_is_completed() -> None:
+def test_a_race_run_ends_with_the_first_completed_task_or_when_all_tasks_failed() -> None:
     race = run(RunStrategy.RACE, attempts_max=3)
     assert starts(runs.plan_run(race, [fresh(1), fresh(2), fresh(3)], AT)) == [1, 2, 3]
     lost_one = [tried(1, AttemptOutcome.FAILED, status=TaskStatus.FAILED), working(2), working(3)]
@@ -122,7 +122,7 @@ def test_a_race_ends_with_the_first_that_is_completed() -> None:
     assert over.note
 
 
-def test_a_failure_is_tried_again_later_each_time() -> None:
+def test_the_wait_before_each_retry_of_a_failed_task_doubles_up_to_a_limit() -> None:
     patient = run(attempts_max=16)
     waits = []
     for failures in range(1, 12):
@@ -135,7 +135,7 @@ def test_a_failure_is_tried_again_later_each_time() -> None:
     assert waits == [2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 300]
 
 
-def test_the_soonest_retry_is_looked_at_again_and_others_go_on() -> None:
+def test_a_run_is_checked_again_at_the_soonest_retry_and_starts_other_tasks_meanwhile() -> None:
     soon, late = tried(1, AttemptOutcome.FAILED), tried(2, AttemptOutcome.FAILED, AttemptOutcome.FAILED)
     plan = runs.plan_run(run(attempts_max=5), [late, soon, fresh(3)], AT)
     assert starts(plan) == [3]
@@ -143,12 +143,12 @@ def test_the_soonest_retry_is_looked_at_again_and_others_go_on() -> None:
 
 
 @pytest.mark.parametrize("outcome", [AttemptOutcome.LOST, AttemptOutcome.STOPPED])
-def test_what_was_not_the_tasks_fault_does_not_wait(outcome: AttemptOutcome) -> None:
+def test_a_task_with_a_lost_or_stopped_attempt_is_started_again_at_once(outcome: AttemptOutcome) -> None:
     plan = runs.plan_run(run(), [tried(1, outcome)], AT)
     assert starts(plan) == [1] and plan.check_again_at is None
 
 
-def test_what_was_lost_counts_as_a_try_and_what_was_stopped_does_not() -> None:
+def test_a_lost_attempt_counts_as_an_attempt_and_a_stopped_attempt_does_not() -> None:
     assert (
         runs.plan_run(run(), [tried(1, AttemptOutcome.LOST, AttemptOutcome.LOST)], AT).final_status
         is RunStatus.FAILED
@@ -156,7 +156,7 @@ def test_what_was_lost_counts_as_a_try_and_what_was_stopped_does_not() -> None:
     assert starts(runs.plan_run(run(), [tried(1, *[AttemptOutcome.STOPPED] * 5)], AT)) == [1]
 
 
-def test_what_was_tried_often_enough_is_left_and_the_rest_goes_on() -> None:
+def test_a_run_continues_with_other_tasks_after_the_last_attempt_of_a_task_failed() -> None:
     given_up = tried(1, AttemptOutcome.FAILED, AttemptOutcome.FAILED)
     later = AT + timedelta(days=1)
     assert starts(runs.plan_run(run(), [given_up, fresh(2)], later)) == [2]
@@ -166,7 +166,7 @@ def test_what_was_tried_often_enough_is_left_and_the_rest_goes_on() -> None:
     assert "vc#1" in over.note and "vc#3" in over.note and "vc#2" not in over.note
 
 
-def test_all_done_is_completed_and_what_was_cancelled_is_no_matter() -> None:
+def test_a_run_is_completed_when_all_tasks_are_completed_or_cancelled() -> None:
     assert runs.plan_run(run(), [done(1), done(2)], AT).final_status is RunStatus.COMPLETED
     assert (
         runs.plan_run(run(), [done(1), fresh(2, status=TaskStatus.CANCELLED)], AT).final_status is RunStatus.COMPLETED
@@ -175,18 +175,18 @@ def test_all_done_is_completed_and_what_was_cancelled_is_no_matter() -> None:
 
 
 @pytest.mark.parametrize("status", [TaskStatus.IN_PROGRESS, TaskStatus.IN_REVIEW])
-def test_what_someone_else_works_on_is_waited_for(status: TaskStatus) -> None:
+def test_a_run_waits_for_tasks_that_others_work_on(status: TaskStatus) -> None:
     plan = runs.plan_run(run(), [fresh(1, status=status), fresh(2, ready=False)], AT)
     assert plan.final_status is None and plan.tasks_to_start == []
 
 
-def test_a_blocked_rest_is_a_failure_that_names_it() -> None:
+def test_a_run_with_only_blocked_tasks_fails_and_names_the_first_of_them() -> None:
     over = runs.plan_run(run(), [fresh(number, status=TaskStatus.BLOCKED) for number in range(1, 40)], AT)
     assert over.final_status is RunStatus.FAILED
-    assert "vc#20" in over.note and "vc#21" not in over.note  # a note is a line, not a list of everything
+    assert "vc#20" in over.note and "vc#21" not in over.note  # the note names at most 20 tasks
 
 
-def test_tries_before_a_resume_do_not_count_and_are_not_waited_for() -> None:
+def test_attempts_before_a_resume_count_neither_as_failures_nor_for_the_wait() -> None:
     before = tried(1, AttemptOutcome.FAILED, AttemptOutcome.FAILED)
     assert runs.plan_run(run(), [before], AT).final_status is RunStatus.FAILED
     resumed = TaskAttempts(before.task, before.attempts, counted_from=AT)
@@ -196,7 +196,7 @@ def test_tries_before_a_resume_do_not_count_and_are_not_waited_for() -> None:
     plan = runs.plan_run(run(), [TaskAttempts(before.task, [*before.attempts, after], counted_from=AT)], AT)
     assert plan.tasks_to_start == [] and plan.check_again_at == AT + timedelta(
         seconds=2
-    )  # the first wait, not the third
+    )  # the wait after a first failure
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_tries_before_a_resume_do_not_count_and_are_not_waited_for() -> None:
         (TaskStatus.IN_PROGRESS, "dana", True),
     ],
 )
-def test_a_task_is_its_trys_while_that_holds_it_or_it_is_decided(
+def test_an_attempt_has_lost_its_task_when_its_session_no_longer_holds_the_open_task(
     status: TaskStatus, holder: str | None, expected: bool
 ) -> None:
     assert runs.has_lost_task(task(1, status, holder=holder), attempt(1, 1, None)) is expected
@@ -226,7 +226,7 @@ def test_a_task_is_its_trys_while_that_holds_it_or_it_is_decided(
         (None, "", AttemptOutcome.STOPPED),
     ],
 )
-def test_who_gives_a_task_back_has_tried_and_who_is_robbed_of_it_has_not(
+def test_the_last_event_of_a_lost_task_decides_the_outcome_of_the_attempt(
     kind: EventKind | None, actor: str, expected: AttemptOutcome
 ) -> None:
     last = Event(1, AT, None, kind, 1, actor, "tsk_1", {"holder": "ses_1_1"}) if kind else None

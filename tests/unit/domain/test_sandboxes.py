@@ -1,4 +1,4 @@
-"""What a sandbox shows, and in which order bubblewrap is told so."""
+"""A sandbox shows the given folders, and bubblewrap gets the arguments for them in the right order."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from maestro.domain.sandboxes import Mounts
     ("outer", "inner", "expected"),
     [("/a", "/a", True), ("/a", "/a/b", True), ("/a", "/ab", False), ("/a/b", "/a", False), ("/", "/a", True)],
 )
-def test_contains(outer: str, inner: str, expected: bool) -> None:
+def test_a_path_contains_itself_and_the_paths_below_it(outer: str, inner: str, expected: bool) -> None:
     assert sandboxes.contains_path(outer, inner) is expected
 
 
 @pytest.mark.parametrize(
     ("path", "expected"), [("/home/dana/.npm", True), ("/", False), ("npm", False), ("/home/../etc", False)]
 )
-def test_is_cache_folder(path: str, expected: bool) -> None:
+def test_only_an_absolute_normal_path_below_the_root_is_a_cache_folder(path: str, expected: bool) -> None:
     assert sandboxes.is_cache_folder(path) is expected
 
 
-def test_inner_folders_are_mounted_after_outer_ones() -> None:
+def test_inner_folders_are_mounted_after_outer_folders() -> None:
     mounts = Mounts(
         home="/home/dana",
         readable=("/home/dana/vc/.git", "/home/dana/.npm"),
@@ -40,7 +40,7 @@ def test_inner_folders_are_mounted_after_outer_ones() -> None:
     assert words[-3:] == ["--chdir", "/home/dana/vc", "--"]
 
 
-def test_the_environment_leads_to_no_server() -> None:
+def test_the_environment_of_a_sandbox_contains_no_access_to_servers() -> None:
     given = {"MAESTRO_HOME": "/data", "MAESTRO_TOKEN": "t", "MAESTRO_GATE": "1", "SSH_AUTH_SOCK": "/s", "LANG": "C"}
     found = sandboxes.build_environment(given, home="/home/dana")
     assert found == {"MAESTRO_GATE": "1", "LANG": "C", "HOME": "/home/dana", "TMPDIR": "/tmp"}

@@ -1,4 +1,4 @@
-"""The transition table, move by move."""
+"""Each move changes a task as the transition table allows, and sets holder, lease, fence and reason."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def move(name: str, task: Task) -> tasks.TaskMove:
 
 @pytest.mark.parametrize("name", MOVES)
 @pytest.mark.parametrize("status", TaskStatus)
-def test_a_move_is_made_from_the_statuses_in_the_table_and_from_no_other(name: str, status: TaskStatus) -> None:
+def test_a_move_is_allowed_exactly_from_the_statuses_in_the_transition_table(name: str, status: TaskStatus) -> None:
     task = make_task(status=status)
     if status in TRANSITIONS[name]:
         made = move(name, task)
@@ -54,14 +54,14 @@ def test_a_persons_claim_does_not_expire() -> None:
     assert started.lease_until is None and not tasks.is_lease_over(started, AT + timedelta(days=999))
 
 
-def test_the_fence_outlives_the_claim() -> None:
+def test_the_fence_of_a_task_stays_after_the_end_of_a_claim() -> None:
     started = tasks.start(make_task(fence=3), holder="ses_x", lease_seconds=60, at=AT).after
     for name in ("release", "expire", "fail", "cancel"):
         after = move(name, started).after
         assert after.holder is None and after.lease_until is None and after.fence == 4
 
 
-def test_gates_send_a_finished_task_to_review_until_it_is_accepted() -> None:
+def test_a_finished_task_with_gates_is_in_review_until_it_is_accepted() -> None:
     working = make_task(status=TaskStatus.IN_PROGRESS, gates=["make test"], holder="ses_x")
     review = tasks.complete(working, at=AT).after
     assert review.status is TaskStatus.IN_REVIEW and review.holder == "ses_x"
@@ -69,7 +69,7 @@ def test_gates_send_a_finished_task_to_review_until_it_is_accepted() -> None:
     assert tasks.reject(review, reason="red", at=AT).after.status is TaskStatus.IN_PROGRESS
 
 
-def test_a_blocked_task_stays_with_its_holder_and_goes_on_with_it() -> None:
+def test_a_blocked_task_keeps_its_holder_and_is_in_progress_again_when_unblocked() -> None:
     working = make_task(status=TaskStatus.IN_PROGRESS, holder="ses_x", fence=2)
     blocked = tasks.block(working, reason="key", at=AT).after
     assert blocked.holder == "ses_x" and blocked.reason == "key"
@@ -87,7 +87,7 @@ def test_a_blocked_task_stays_with_its_holder_and_goes_on_with_it() -> None:
         (TaskStatus.COMPLETED, 0, False, False),
     ],
 )
-def test_ready_is_todo_with_nothing_open_before_it(
+def test_a_todo_task_without_open_blockers_and_without_a_held_stage_is_ready(
     status: TaskStatus, blockers: int, held: bool, ready: bool
 ) -> None:
     assert tasks.is_ready(make_task(status=status, open_blockers=blockers, stage_held=held)) is ready

@@ -1,4 +1,4 @@
-"""Tests of workflow templates: the name for a mode and a strategy, and the modes that a template serves."""
+"""The name of a workflow template follows from mode and strategy, and each template serves certain modes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from maestro.domain.templates import WorkflowTemplate, serves_mode, template_nam
         (SessionMode.PLAN, "deep", "plan-deep"),
     ],
 )
-def test_the_name_follows_from_mode_and_strategy(mode: SessionMode, strategy: str, name: str) -> None:
+def test_the_name_of_a_template_follows_from_mode_and_strategy(mode: SessionMode, strategy: str, name: str) -> None:
     assert template_name(mode, strategy) == name
 
 

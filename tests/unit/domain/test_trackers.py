@@ -1,4 +1,4 @@
-"""A task and its issue in a tracker: from wherever either stands, the steps lead to where the other is."""
+"""A task and its issue in a tracker reach the same state from any pair of states, in single steps."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def task(status: TaskStatus, holder: str | None = None) -> Task:
 @pytest.mark.parametrize("wanted", IssueState)
 @pytest.mark.parametrize("holder", [None, "ses_1", "tracker:alice"])
 @pytest.mark.parametrize("status", TaskStatus)
-def test_a_task_gets_to_wherever_its_tracker_has_it(
+def test_moves_bring_a_task_from_any_status_to_the_state_of_its_issue(
     status: TaskStatus, holder: str | None, wanted: IssueState
 ) -> None:
     one = task(status, holder if status in HELD else None)
@@ -59,7 +59,9 @@ def test_a_task_gets_to_wherever_its_tracker_has_it(
     "seen", [IssueStanding(state, who) for state in IssueState for who in (None, "keeper", "alice")]
 )
 @pytest.mark.parametrize("status", TaskStatus)
-def test_a_tracker_gets_to_wherever_the_task_is(status: TaskStatus, seen: IssueStanding) -> None:
+def test_tracker_steps_bring_an_issue_from_any_standing_to_the_state_of_its_task(
+    status: TaskStatus, seen: IssueStanding
+) -> None:
     one = task(status, "ses_1")
     after = {
         TrackerStep.BLOCK: IssueStanding(IssueState.BLOCKED),
@@ -76,7 +78,7 @@ def test_a_tracker_gets_to_wherever_the_task_is(status: TaskStatus, seen: IssueS
         assert seen.assignee == "keeper"
 
 
-def test_a_comment_is_known_by_its_last_line_only() -> None:
+def test_the_mark_of_a_comment_is_recognised_only_in_its_last_line() -> None:
     text = mark_comment("What do you mean?\n", "msg_01abc")
     assert marked_message_id(text) == "msg_01abc" and marked_message_id(text + "\n \n") == "msg_01abc"
     quoted = "\n".join(f"> {line}" for line in text.splitlines())
@@ -91,7 +93,7 @@ def test_a_comment_is_known_by_its_last_line_only() -> None:
         assert marked_message_id(other) is None
 
 
-def test_an_issue_is_known_by_its_reference() -> None:
+def test_the_reference_of_an_issue_gives_the_id_of_its_task() -> None:
     assert task_id_in_reference(issue_reference("tsk_1")) == "tsk_1"
     assert (
         task_id_in_reference("gh-9") is None
@@ -100,13 +102,13 @@ def test_an_issue_is_known_by_its_reference() -> None:
     )
 
 
-def test_equal_comments_are_equal_whatever_their_number() -> None:
+def test_comments_with_the_same_author_and_text_have_the_same_fingerprint() -> None:
     assert fingerprint_comment("alice", "ok\n") == fingerprint_comment("alice", "ok")
     assert fingerprint_comment("alice", "ok") != fingerprint_comment("bob", "ok")
     assert fingerprint_comment("a", "b\nc") != fingerprint_comment("a\nb", "d")
 
 
-def test_someone_whom_only_the_tracker_knows() -> None:
+def test_a_person_whom_only_the_tracker_knows_gets_a_name_with_the_prefix_tracker() -> None:
     assert (
         tracker_person("alice") == "tracker:alice" and tracker_person(None) == tracker_person("") == "tracker:someone"
     )
@@ -131,7 +133,9 @@ BUILTIN = '[tracker]\nkind = "builtin"\n'
         (BEADS, "[tracker]\n", (TrackerKind.BEADS, LinkSource.CONFIG)),
     ],
 )
-def test_which_tracker_the_files_say(config: str, local: str, expected: object) -> None:
+def test_the_files_of_a_checkout_name_the_tracker_and_invalid_entries_are_reported(
+    config: str, local: str, expected: object
+) -> None:
     wrong: list[str] = []
     assert configured_tracker({LinkSource.CONFIG: config, LinkSource.LOCAL: local}, wrong) == expected
     odd = {"[tracker]\nkind = 'jira'\n", "tracker = 3\n", "[tracker]\n"} & {config, local}

@@ -1,4 +1,4 @@
-"""Who may read what: one table for every pair of caller and owner."""
+"""A caller reads the objects of its own projects, and only the outline of objects of other projects."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def task_of(project: str, opened_by: str | None = None) -> Task:
         (unidentified_caller(), (None,), False),
     ],
 )
-def test_the_person_reads_everything_and_a_session_its_own_project(
+def test_the_person_reads_all_objects_and_a_session_only_objects_of_its_own_project(
     caller: Caller, owners: tuple[str | None, ...], expected: bool
 ) -> None:
     assert may_read(caller, *owners) is expected
@@ -72,20 +72,22 @@ def test_the_person_reads_everything_and_a_session_its_own_project(
         ("prj_b", "prj_b", False),
     ],
 )
-def test_an_issue_belongs_to_two_projects(project: str, opened_by: str | None, expected: bool) -> None:
+def test_sessions_of_the_opener_and_of_the_receiver_may_read_an_issue(
+    project: str, opened_by: str | None, expected: bool
+) -> None:
     for caller in (WORKER, COORDINATOR):
         assert may_read_task(caller, task_of(project, opened_by)) is expected
     assert may_read_task(person_caller("dana"), task_of(project, opened_by))
 
 
-def test_the_outline_of_a_task_has_its_title_status_and_holder() -> None:
+def test_the_outline_of_a_task_shows_only_reference_title_status_and_holder() -> None:
     seen = redact_task(WORKER, task_of("prj_b"))
     assert "Secret" not in str(seen)
     assert (seen.ref, seen.title, seen.status, seen.holder) == ("a#1", "Title", TaskStatus.TODO, "ses_x")
     assert redact_task(WORKER, task_of("prj_a")) == task_of("prj_a")
 
 
-def test_the_outline_of_a_member_has_its_name_and_role() -> None:
+def test_the_outline_of_a_member_shows_only_name_and_role() -> None:
     member = Member(
         id="mem_1",
         project_id="prj_b",
@@ -114,11 +116,11 @@ def test_the_outline_of_a_member_has_its_name_and_role() -> None:
 @pytest.mark.parametrize(
     "kind", [EventKind.TASK_REPORTED, EventKind.GATE_FAILED, EventKind.SESSION_REPORTED, EventKind.ASK_OPENED]
 )
-def test_log_lines_that_quote_somebody_have_no_outline(kind: EventKind) -> None:
+def test_events_that_quote_a_text_have_no_outline(kind: EventKind) -> None:
     assert redact_event(Event(1, AT, "prj_b", kind, 1, "ses_x", "tsk_1", {"ref": "b#1", "text": "Secret"})) is None
 
 
-def test_the_outline_of_a_log_line_keeps_known_fields_only() -> None:
+def test_the_outline_of_an_event_keeps_only_known_fields() -> None:
     line = Event(
         1, AT, "prj_b", EventKind.TASK_BLOCKED, 1, "ses_x", "tsk_1", {"ref": "b#1", "reason": "S", "new": "S"}
     )

@@ -1,4 +1,4 @@
-"""The feed: stored events first, then new events, without a gap and without repetition."""
+"""The feed gives stored events first, then new events, without a gap and without repetition."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The hub: matching of keys, the bounded queue of a subscription, and waiting for events."""
+"""The hub passes each event to the subscriptions with a matching key; a subscription has a bounded queue."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_the_end_of_a_subscription_leaves_other_subscriptions_in_place() -> None
             pass
         hub.publish([make_event()])
     hub.publish([make_event(2)])
-    assert not hub._listeners, "the hub forgets ended subscriptions"
+    assert not hub._listeners, "The hub still lists a subscription that has ended."
     assert [event.seq for event in lasting.take_events()] == [1]
     assert ended.take_events() == []
 
@@ -91,7 +91,7 @@ def test_a_full_queue_makes_the_subscription_lag() -> None:
     assert [event.seq for event in subscription.take_events()] == [7]
 
 
-async def test_waiting_ends_with_the_next_event() -> None:
+async def test_waiting_for_an_event_ends_with_the_next_event() -> None:
     subscription = Subscription(frozenset({EVERYTHING}))
     waiting = asyncio.ensure_future(subscription.wait_for_event())
     await asyncio.sleep(0)
@@ -103,7 +103,7 @@ async def test_waiting_ends_with_the_next_event() -> None:
     assert [event.seq for event in subscription.take_events()] == [1, 2]
 
 
-async def test_waiting_ends_at_once_with_a_queued_event_or_a_lag() -> None:
+async def test_waiting_for_an_event_ends_at_once_when_an_event_is_queued_or_the_queue_was_full() -> None:
     subscription = Subscription(frozenset({EVERYTHING}))
     subscription.add_event(make_event())
     async with asyncio.timeout(10):

@@ -1,4 +1,4 @@
-"""The declaration of an operation: routes, groups and requests."""
+"""The declaration of an operation defines its route, its group and the fields of its request."""
 
 from __future__ import annotations
 
@@ -60,5 +60,5 @@ def test_a_request_refuses_unknown_fields() -> None:
     assert msgspec.convert({"id": "1"}, ShowThing).project == ""
 
 
-def test_the_first_page_of_a_list_may_be_the_last() -> None:
+def test_a_list_page_without_a_cursor_is_the_last_page() -> None:
     assert msgspec.json.encode(base.ListPage()) == b'{"cursor":null}'

@@ -1,4 +1,4 @@
-"""Calls in templates: the table agrees with the registry, and both ways of writing a call are ones that work."""
+"""The table of calls agrees with registry and tools, and each call in a template works as command and as tool."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from maestro.surfaces.cli.parse import parse_command
 from maestro.surfaces.mcp.tools import tool_list
 from maestro.surfaces.mcp.tools.calls import ToolCalls
 
-# Part of the command line's contract, but not yet of the registry: what they take.
+# The arguments of commands that templates already name, but that the registry does not contain yet.
 COMING = {}
-# The tool says more than the command.
+# The MCP tool runs another operation than the command, because its answer contains more.
 SAME = {"caller.whoami": "session.primer"}
 CALLED = ToolCalls(None, render_answer=str, render_hint=str)  # type: ignore[arg-type]
 
@@ -33,7 +33,7 @@ GRAMMAR = Grammar(REGISTRY)
 
 
 def words_of_ours() -> dict[str, str]:
-    """Every text that the package brings."""
+    """Return the texts of all templates and rules of the package, by file name."""
     folder = files("maestro.prompts")
     found = [*(folder / "templates").iterdir(), *(folder / "rules").iterdir()]
     return {file.name: file.read_text(encoding="utf-8") for file in found if file.name.endswith(".md")}
@@ -49,7 +49,7 @@ MENTIONED = sorted(
 
 
 @pytest.mark.parametrize("operation", sorted(call_names.CALLS))
-def test_the_table_agrees_with_the_registry(operation: str) -> None:
+def test_the_table_of_calls_agrees_with_the_registry(operation: str) -> None:
     if operation not in REGISTRY:
         assert operation in COMING
         return
@@ -58,14 +58,14 @@ def test_the_table_agrees_with_the_registry(operation: str) -> None:
     assert (call.command_path, call.positional) == (declared.command.command_path, declared.command.positional)
     for name, parameter in parameters_of(declared.request).items():
         if parameter.kind is ValueKind.FILE and parameter.is_list:
-            continue  # attachments: no template names one
+            continue  # attachments: no template names an attachment
         assert (name in call.lists) == parameter.is_list, name
         assert call.flags.get(name, name.replace("_", "-")) == parameter.flag, name
         assert (name == call.content) == (parameter.kind is ValueKind.FILE), name
 
 
 @pytest.mark.parametrize(("operation", "written"), MENTIONED)
-def test_every_command_in_our_texts_can_be_typed(
+def test_every_command_in_a_template_or_rule_can_be_parsed(
     operation: str, written: tuple[tuple[str, tuple[str, ...]], ...]
 ) -> None:
     arguments = {name: list(values) for name, values in written}
@@ -79,7 +79,7 @@ def test_every_command_in_our_texts_can_be_typed(
 
 
 @pytest.mark.parametrize(("operation", "written"), MENTIONED)
-def test_every_tool_call_in_our_texts_means_that_operation(
+def test_every_tool_call_in_a_template_or_rule_runs_the_named_operation(
     operation: str, written: tuple[tuple[str, tuple[str, ...]], ...]
 ) -> None:
     tool, fields = read_call(
@@ -91,7 +91,7 @@ def test_every_tool_call_in_our_texts_means_that_operation(
 
 
 @pytest.mark.parametrize("operation", sorted(set(call_names.CALLS) - {"caller.whoami"}))
-def test_the_table_agrees_with_the_tools(operation: str) -> None:
+def test_the_table_of_calls_agrees_with_the_mcp_tools(operation: str) -> None:
     call = call_names.CALLS[operation]
     (use,) = [use for use in tool_list.TOOLS_BY_NAME[call.tool].uses if use.operation.name == operation]
     assert use.action == call.action
@@ -109,7 +109,7 @@ def texts_for(mode: SessionMode) -> Iterator[str]:
     ("mode", "role"),
     [(SessionMode.EXECUTE, Role.WORKER), (SessionMode.PLAN, Role.WORKER), (SessionMode.COORDINATE, Role.COORDINATOR)],
 )
-def test_what_a_session_is_told_to_call_is_in_its_list_of_tools(mode: SessionMode, role: Role) -> None:
+def test_every_call_in_the_texts_for_a_session_is_in_its_list_of_tools(mode: SessionMode, role: Role) -> None:
     for text in texts_for(mode):
         for _, operation, _ in call_names.find_placeholders(text):
             uses = tool_list.TOOLS_BY_NAME[call_names.CALLS[operation].tool].uses_for(Caller(role, "x"))
@@ -137,12 +137,12 @@ def test_what_a_session_is_told_to_call_is_in_its_list_of_tools(mode: SessionMod
         ),
     ],
 )
-def test_a_hint_that_names_commands_names_tools(hint: str, said: str) -> None:
+def test_commands_in_a_hint_are_replaced_by_tool_calls(hint: str, said: str) -> None:
     assert call_names.replace_commands_with_tools(hint) == said
 
 
 def read_call(text: str) -> tuple[str, dict[str, Any]]:
-    """A call as a model would read it."""
+    """Return the tool and the fields of a call, parsed from its text."""
     call = ast.parse(text, mode="eval").body
     assert isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and not call.args
     values = {
@@ -185,7 +185,7 @@ def read_call(text: str) -> tuple[str, dict[str, Any]]:
         ("${{ secrets.KEY }} and {{}}", "${{ secrets.KEY }} and {{}}", "${{ secrets.KEY }} and {{}}"),
     ],
 )
-def test_a_placeholder_is_spelt_for_its_reader(written: str, command: str, tool: str) -> None:
+def test_a_placeholder_is_written_as_a_command_or_as_a_tool_call(written: str, command: str, tool: str) -> None:
     assert call_names.fill_placeholders(written, AgentReach.COMMANDS) == command
     assert call_names.fill_placeholders(written, AgentReach.MCP) == tool
 
@@ -194,13 +194,13 @@ def test_a_placeholder_is_spelt_for_its_reader(written: str, command: str, tool:
     ("value", "quoted"),
     [("vc#12", "vc#12"), ("#12", '"#12"'), ("a b", '"a b"'), ("a`b", "'a`b'"), ("$x", "'$x'"), ("it's", '"it\'s"')],
 )
-def test_a_value_survives_the_shell(value: str, quoted: str) -> None:
+def test_a_value_in_a_command_is_quoted_for_the_shell(value: str, quoted: str) -> None:
     assert call_names.spell_call(AgentReach.COMMANDS, "task.show", {"id": [value]}) == f"maestro task show {quoted}"
     assert shlex.split(quoted) == [value]
 
 
 @pytest.mark.parametrize("text", ["one\n{{mail.fly}}", 'one\n{{mail.send to="NAME}}'])
-def test_a_placeholder_that_means_nothing_is_refused_with_its_line(text: str) -> None:
+def test_an_invalid_placeholder_is_refused_with_its_line_number(text: str) -> None:
     with pytest.raises(Invalid) as caught:
         list(call_names.find_placeholders(text))
     assert caught.value.data["line"] == 2

@@ -1,4 +1,4 @@
-"""Tests of whole prompts: each prompt equals its file in snapshots/, and rules that hold for all prompts.
+"""Each complete prompt equals its file in snapshots/, and all prompts follow common rules.
 
 After an intended change, write the files again and review the difference:
 
@@ -69,7 +69,7 @@ def check_snapshot(name: str, text: str) -> None:
     if os.environ.get("WRITE_SNAPSHOTS"):
         SNAPSHOTS.mkdir(exist_ok=True)
         path.write_text(text)
-    assert path.is_file(), "the snapshot is missing: see the first lines of this file"
+    assert path.is_file(), "The snapshot is missing: see the first lines of this file."
     assert text == path.read_text()
 
 
@@ -93,7 +93,7 @@ def test_a_task_prompt_equals_its_snapshot(name: str) -> None:
     check_snapshot(f"task-{name}", task_prompt(SITUATIONS[name]))
 
 
-def test_unread_mail_of_a_resumed_session_comes_first() -> None:
+def test_the_task_prompt_of_a_resumed_session_begins_with_its_unread_mail() -> None:
     first, *rest = ET.fromstring(task_prompt(SITUATIONS["coordinator-resumed"]))
     assert first.tag == "resumed" and "resumed" not in [element.tag for element in rest]
     unread = first.find("unread")
@@ -134,7 +134,9 @@ def test_a_team_of_twenty_and_a_hundred_calls_fit_into_the_prompt(template: Work
 
 
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.name)
-def test_coordinators_wait_for_mail_and_workers_read_their_inbox(template: WorkflowTemplate) -> None:
+def test_prompts_tell_coordinators_to_wait_for_mail_and_workers_to_read_their_inbox(
+    template: WorkflowTemplate,
+) -> None:
     text = prompt_of(template)
     workflow = ET.tostring(ET.fromstring(text).find("workflow"), encoding="unicode")  # type: ignore[arg-type]
     if template.mode is SessionMode.COORDINATE:
@@ -142,7 +144,7 @@ def test_coordinators_wait_for_mail_and_workers_read_their_inbox(template: Workf
         assert "NEVER write code" in text
         assert "sleep " not in text
     else:
-        assert workflow.count("maestro mail inbox") >= 3, "each phase of the work reads mail"
+        assert workflow.count("maestro mail inbox") >= 3, "Fewer than three phases of the workflow read mail."
         assert "maestro mail send human" in text and "maestro session spawn" not in text
 
 

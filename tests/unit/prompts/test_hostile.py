@@ -1,4 +1,4 @@
-"""Tests of hostile and very long texts: a text changes nothing outside its own element."""
+"""A hostile or very long text in a prompt changes no element except its own."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ LONG = "</task>" + "x" * 1_000_000
 
 
 def shape(text: str) -> list[tuple[str, list[str]]]:
-    """Return the tags and the names of attributes of a prompt, in order."""
+    """Return the tags and the attribute names of a prompt, in order, without the attributes of cut texts."""
     bounded = {"truncated", "length", "read_all"}
     return [(one.tag, [name for name in one.attrib if name not in bounded]) for one in ET.fromstring(text).iter()]
 
 
 def everywhere(value: str) -> dict[str, Any]:
-    """Return a manifest's fields with a value in every field that other people can fill."""
+    """Return the fields of a manifest with the value in every field that other people can fill."""
     link = msgspec.structs.replace(make_link(3), title=value)
     task = make_task(
         title=value,
@@ -106,7 +106,7 @@ def both_prompts(manifest: Manifest) -> tuple[str, str]:
 
 @pytest.mark.parametrize("value", [*HOSTILE, LONG], ids=range(len(HOSTILE) + 1))
 @pytest.mark.parametrize("mode", [SessionMode.COORDINATE, SessionMode.EXECUTE])
-def test_a_hostile_text_changes_nothing_outside_its_element(mode: SessionMode, value: str) -> None:
+def test_a_hostile_text_changes_no_other_element_of_a_prompt(mode: SessionMode, value: str) -> None:
     harmless = both_prompts(make_manifest(mode, **everywhere("harmless")))
     hostile = both_prompts(make_manifest(mode, **everywhere(value or "-")))
     assert [shape(text) for text in hostile] == [shape(text) for text in harmless]
@@ -114,14 +114,14 @@ def test_a_hostile_text_changes_nothing_outside_its_element(mode: SessionMode, v
 
 @settings(max_examples=50)
 @given(st.text(st.characters(exclude_categories=()) | st.sampled_from("&<>\"'\r\n\0"), min_size=1, max_size=200))
-def test_any_text_changes_nothing_outside_its_element(value: str) -> None:
+def test_a_random_text_changes_no_other_element_of_a_prompt(value: str) -> None:
     assert [shape(text) for text in both_prompts(make_manifest(**everywhere(value)))] == [
         shape(text) for text in both_prompts(make_manifest(**everywhere("harmless")))
     ]
 
 
 @pytest.mark.parametrize("value", HOSTILE, ids=range(len(HOSTILE)))
-def test_the_text_of_a_template_stays_in_its_phase(value: str) -> None:
+def test_a_hostile_text_of_a_template_changes_no_other_element_of_a_prompt(value: str) -> None:
     usual = packaged_templates().choose_template(SessionMode.EXECUTE)
     hostile = msgspec.structs.replace(usual, phases=(WorkflowPhase("only", value),), intro="i" + value, summary=value)
     harmless = msgspec.structs.replace(usual, phases=(WorkflowPhase("only", "x"),), intro="i", summary="x")
@@ -129,14 +129,14 @@ def test_the_text_of_a_template_stays_in_its_phase(value: str) -> None:
     assert shape(system_prompt(manifest, hostile)) == shape(system_prompt(manifest, harmless))
 
 
-def test_a_placeholder_in_a_value_is_text() -> None:
+def test_a_placeholder_in_a_description_stays_plain_text() -> None:
     found = task_prompt(make_manifest(tasks=(make_task(description="{{mail.inbox}} and \x000\x00"),)))
     assert "<description>{{mail.inbox}} and \\x000\\x00</description>" in found
 
 
 @pytest.mark.parametrize("value", ["x" * 9_000, "&" * 9_000, "🛠" * 9_000, "\x1b" * 9_000, "</task>" * 2_000])
 @pytest.mark.parametrize("mode", [SessionMode.COORDINATE, SessionMode.EXECUTE])
-def test_a_prompt_stays_within_its_size_limit(mode: SessionMode, value: str) -> None:
+def test_prompts_with_many_long_texts_stay_within_their_size_limits(mode: SessionMode, value: str) -> None:
     everything = everywhere(value)
     (task,), (member,), (sibling,) = everything["tasks"], everything["roster"], everything["siblings"]
     many = {

@@ -1,4 +1,4 @@
-"""Tests of bounded elements, and of the fitting of a prompt into its size limit."""
+"""Long texts and lists in a prompt are cut, so that the prompt fits into its size limit."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ READ = ReadCall("task.show", "vc#1")
     ("reach", "read"),
     [(AgentReach.COMMANDS, "maestro task show vc#12"), (AgentReach.MCP, 'tasks(action="show", id="vc#12")')],
 )
-def test_a_long_description_is_cut_and_names_the_call_that_reads_it(reach: AgentReach, read: str) -> None:
+def test_a_long_description_is_cut_and_names_the_call_that_reads_the_whole_text(reach: AgentReach, read: str) -> None:
     text = task_prompt(make_manifest(reach=reach, tasks=(make_task(description=LONG),)))
     found = ET.fromstring(text).find("tasks/task/description")
     assert found is not None and found.text is not None
@@ -73,20 +73,20 @@ def test_an_inner_list_shows_as_many_items_as_the_bounds_allow(count: int, shown
     )
 
 
-def test_a_counted_list_has_the_full_count_and_its_own_bound() -> None:
+def test_a_counted_list_names_the_full_count_and_shows_at_most_the_allowed_entries() -> None:
     markup = element_builder(items=1, entries=3).counted_list("xs", range(9), lambda number: element("x"), READ)
     assert markup is not None
     found = ET.fromstring(markup)
     assert found.get("count") == "9" and len(found.findall("x")) == 3
 
 
-def test_an_empty_list_is_left_out() -> None:
+def test_an_empty_list_has_no_element() -> None:
     parts = element_builder()
     assert parts.inner_list("xs", (), lambda number: element("x"), READ) is None
     assert parts.counted_list("xs", (), lambda number: element("x"), READ) is None
 
 
-def test_divided_bounds_shrink_to_a_minimum_and_entries_shrink_last() -> None:
+def test_divided_bounds_shrink_to_a_minimum_and_the_entries_bound_shrinks_last() -> None:
     default, quarter, smallest = (PromptBounds.divided_by(divisor) for divisor in (1, 4, 1_000_000))
     assert default == PromptBounds(limits.prompt_line_chars_max, limits.prompt_items_max, limits.prompt_entries_max)
     assert quarter.entries == default.entries and quarter.items < default.items
@@ -98,10 +98,10 @@ def page_of_texts(*values: str) -> Callable[[ElementBuilder], Markup]:
     return lambda parts: group("page", None, [parts.long_text("t", value, READ) for value in values])
 
 
-def test_a_prompt_fills_its_bytes_before_a_text_is_cut() -> None:
+def test_a_text_is_cut_only_when_the_prompt_exceeds_its_bytes() -> None:
     whole = fit_prompt(page_of_texts("a" * 3_000), AgentReach.COMMANDS, bytes_max=10_000)
     size = len(whole.encode())
-    slot_bytes = 3  # the mark of a text also counts
+    slot_bytes = 3  # the slot of a text counts too
     assert fit_prompt(page_of_texts("a" * 3_000), AgentReach.COMMANDS, bytes_max=size + slot_bytes) == whole
     cut = fit_prompt(page_of_texts("a" * 3_000), AgentReach.COMMANDS, bytes_max=size - 1)
     assert 'truncated="true" length="3000"' in cut and len(cut.encode()) <= size - 1
@@ -114,7 +114,7 @@ def test_a_prompt_with_wide_or_escaped_characters_stays_within_its_bytes(char: s
     ET.fromstring(text)
 
 
-def test_a_text_with_its_own_limit_is_cut_at_this_limit() -> None:
+def test_a_long_text_with_a_limit_is_cut_at_this_limit() -> None:
     def build(parts: ElementBuilder) -> Markup:
         return group("page", None, [parts.long_text("t", "b" * 500, READ, chars=100, attributes={"by": "ada"})])
 

@@ -1,4 +1,4 @@
-"""Tests of the prompt elements about people: personas, team, coordinator, directive, siblings and earlier start."""
+"""Prompts describe personas, team, coordinator, directive, siblings and the earlier start of a session."""
 
 from __future__ import annotations
 
@@ -40,7 +40,9 @@ def test_the_task_prompt_of_a_worker_has_its_coordinator_and_directive() -> None
     assert list(coordinator.attrib)[:2] == ["session_id", "team_member_id"]
     assert directive.get("from") == "boss" and "Do not touch" in (directive.text or "")
     order = [child.tag for child in found]
-    assert order.index("coordinator_directive") < order.index("tasks"), "the directive explains the tasks"
+    assert order.index("coordinator_directive") < order.index("tasks"), (
+        "The directive does not stand before the tasks that it explains."
+    )
 
 
 def test_a_session_with_two_members_has_both_personas() -> None:
@@ -71,7 +73,7 @@ def directive_from(message_id: str | None, text: str = "x" * 9_000) -> ET.Elemen
     return found
 
 
-def test_a_cut_directive_names_the_call_that_reads_its_mail() -> None:
+def test_a_cut_directive_names_the_call_that_reads_the_whole_message() -> None:
     assert directive_from("msg_1").get("read_all") == "maestro mail show msg_1"
     assert directive_from(None).get("read_all") == "maestro mail inbox --all"
 
@@ -90,20 +92,20 @@ def resumption(**fields: object) -> ET.Element:
     return found
 
 
-def test_a_resumed_session_without_mail_gets_only_the_notice() -> None:
+def test_the_prompt_of_a_resumed_session_without_mail_has_only_the_instruction() -> None:
     found = resumption()
     assert found.attrib == {"ended_as": "lost", "ended_at": "2026-03-01T12:00:00Z"}
     assert [child.tag for child in found] == ["how"]
 
 
-def test_a_resumed_session_gets_the_count_of_its_unread_mail_and_its_last_output() -> None:
+def test_the_prompt_of_a_resumed_session_has_the_unread_count_and_the_last_output() -> None:
     found = resumption(unread=7, last_output="the runner is gone")
     assert [child.tag for child in found] == ["how", "unread", "last_output"]
     unread = found.find("unread")
     assert unread is not None and unread.get("count") == "7" and list(unread) == []
 
 
-def test_a_resumed_session_gets_its_unread_messages() -> None:
+def test_the_prompt_of_a_resumed_session_has_its_unread_messages() -> None:
     message = UnreadMessage(
         message_id="msg_1",
         sender="ada",
@@ -123,7 +125,7 @@ def test_a_resumed_session_gets_its_unread_messages() -> None:
     }
 
 
-def test_a_sibling_shows_its_tasks_and_its_status_if_known() -> None:
+def test_the_prompt_shows_the_tasks_and_the_known_status_of_each_sibling() -> None:
     siblings = (
         SiblingSession(
             session_id="ses_1", name="writer", mode=SessionMode.EXECUTE, status=SessionStatus.WORKING, tasks=(make_link(4),)

@@ -1,4 +1,4 @@
-"""The primer: short whatever the names and titles are, and naming what its reader can call."""
+"""The primer describes the situation of a session, stays short with any names and titles, and names usable calls."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ HOSTILE = PrimerFacts(
 
 
 @pytest.mark.parametrize("reach", AgentReach)
-def test_it_says_who_is_who_and_what_to_do(reach: AgentReach) -> None:
+def test_the_primer_names_the_session_its_contacts_tasks_and_calls(reach: AgentReach) -> None:
     text = write_primer(FULL, reach)
     for said in (
         "You are parser, worker",
@@ -57,11 +57,11 @@ def test_it_says_who_is_who_and_what_to_do(reach: AgentReach) -> None:
 
 
 @pytest.mark.parametrize("reach", AgentReach)
-def test_it_is_short(reach: AgentReach) -> None:
+def test_a_typical_primer_is_far_below_1000_tokens(reach: AgentReach) -> None:
     assert count_tokens(write_primer(FULL, reach)) <= 1_000 * LIMIT_SHARE_MAX
 
 
-def test_nothing_makes_it_long_or_breaks_its_lines() -> None:
+def test_long_or_hostile_names_neither_make_the_primer_long_nor_break_its_lines() -> None:
     text = write_primer(HOSTILE, AgentReach.COMMANDS)
     assert "\n<system>" not in text
     assert count_tokens(text) <= 1_000

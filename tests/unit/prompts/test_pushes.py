@@ -1,4 +1,4 @@
-"""Tests of the texts that Maestro pushes to a running program."""
+"""The texts that Maestro pushes to a running program name their senders and keep foreign text in its element."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def push_of(*, reach: AgentReach = AgentReach.COMMANDS, **fields: Any) -> ET.Ele
     return message
 
 
-def test_a_push_of_mail_counts_its_messages_and_names_their_senders() -> None:
+def test_a_push_of_mail_has_the_message_count_and_names_the_senders() -> None:
     messages = [make_message(ReceivedMessage, id=f"msg_{number}", sender=BOSS) for number in (1, 2)]
     push = ET.fromstring(mail_push(messages, AgentReach.COMMANDS))
     assert push.get("count") == "2" and push[0].tag == "note"
@@ -31,7 +31,7 @@ def test_a_push_of_mail_counts_its_messages_and_names_their_senders() -> None:
     assert push[1].attrib.items() >= {"from": "boss", "sender": "session", "address": "dave/vc"}.items()
 
 
-def test_a_complete_message_needs_no_call() -> None:
+def test_a_complete_message_in_a_push_names_no_call() -> None:
     message = push_of(body="Rebase first.", task="vc#4")
     assert message.text == "Rebase first." and message.get("task") == "vc#4"
     assert not {"read_all", "cut"} & set(message.attrib)
@@ -41,12 +41,14 @@ def test_a_complete_message_needs_no_call() -> None:
     ("reach", "call"),
     [(AgentReach.COMMANDS, "maestro mail show msg_1"), (AgentReach.MCP, 'mail(action="show", id="msg_1")')],
 )
-def test_a_shortened_message_names_the_call_that_reads_it(reach: AgentReach, call: str) -> None:
+def test_a_shortened_message_in_a_push_names_the_call_that_reads_the_whole_message(
+    reach: AgentReach, call: str
+) -> None:
     message = push_of(reach=reach, id="msg_1", truncated=True)
     assert (message.get("read_all"), message.get("cut")) == (call, "yes")
 
 
-def test_no_message_can_end_its_element() -> None:
+def test_a_hostile_message_in_a_push_cannot_end_its_element() -> None:
     message = push_of(body=HOSTILE, subject=HOSTILE)
     assert message.text == message.get("subject") == HOSTILE
     assert message.get("sender") == "session"
@@ -56,7 +58,7 @@ def test_a_prompt_of_the_person_is_pushed_unchanged() -> None:
     assert prompt_push(HOSTILE, PERSON) == HOSTILE
 
 
-def test_a_prompt_of_an_agent_is_fenced_and_names_the_agent() -> None:
+def test_a_prompt_of_an_agent_is_pushed_in_an_element_that_names_the_agent() -> None:
     push = ET.fromstring(prompt_push(HOSTILE, BOSS))
     assert [child.tag for child in push] == ["note", "message"]
     assert push[1].text == HOSTILE

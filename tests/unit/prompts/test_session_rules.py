@@ -1,4 +1,4 @@
-"""Tests of the identity and the rules of each mode."""
+"""Each mode has its identity, the common rules first, and then its own rules."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from maestro.prompts.templates import packaged_templates
 from maestro.testing.manifests import make_manifest
 
 
-def test_the_first_rule_says_whose_instructions_count() -> None:
+def test_the_first_rule_of_each_system_prompt_is_the_rule_authority() -> None:
     mode_of = {"execute-plan": SessionMode.PLAN, "coordinate-default": SessionMode.COORDINATE}
     for name in ("coordinate-default", "execute-simple", "execute-plan"):
         prompt = system_prompt(
@@ -24,7 +24,7 @@ def test_the_first_rule_says_whose_instructions_count() -> None:
 
 
 @pytest.mark.parametrize("mode", SessionMode)
-def test_each_mode_has_an_identity_that_is_no_rule(mode: SessionMode) -> None:
+def test_each_mode_has_an_identity_that_is_not_in_its_list_of_rules(mode: SessionMode) -> None:
     names = [rule.name for rule in rules_of_mode(mode)]
     assert identity_of_mode(mode).startswith("You ")
     assert "identity" not in names

@@ -1,4 +1,4 @@
-"""Which skills are found, where, and what is said of those that are not."""
+"""Skills are found in the project and in the home directory, and missing or invalid skills are refused."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def one(name: str, folders: list[Path], *, whole: bool = False) -> ManifestSkill
     return found
 
 
-def test_a_projects_own_come_first(folders: list[Path]) -> None:
+def test_a_skill_of_the_project_comes_before_a_skill_of_the_home_directory(folders: list[Path]) -> None:
     here, there = put(folders[0], "sql"), put(folders[1], "sql")
     other = put(folders[1], "go")
     found = skills.choose_skills(["sql", "go", "sql"], ["go"], folders, whole=False)
@@ -41,7 +41,7 @@ def test_a_projects_own_come_first(folders: list[Path]) -> None:
     assert there.exists()
 
 
-def test_where_it_was_looked_for_and_what_there_is_are_said(folders: list[Path]) -> None:
+def test_the_refusal_of_a_missing_skill_names_the_searched_folders_and_the_known_skills(folders: list[Path]) -> None:
     put(folders[0], "sql")
     put(folders[1], "go")
     (folders[1] / "empty").mkdir()
@@ -52,13 +52,13 @@ def test_where_it_was_looked_for_and_what_there_is_are_said(folders: list[Path])
     assert refused.value.data["skills"] == ["go", "sql"]
 
 
-def test_where_there_are_none_that_is_said(folders: list[Path]) -> None:
+def test_the_refusal_of_a_missing_skill_says_that_no_skills_exist(folders: list[Path]) -> None:
     with pytest.raises(errors.NotFound) as refused:
         one("rust", folders)
     assert refused.value.hint == "No skills exist. Create a folder with a SKILL.md."
 
 
-def test_what_a_member_can_do_may_be_a_word(folders: list[Path]) -> None:
+def test_a_skill_of_a_member_without_a_file_is_kept_as_a_name(folders: list[Path]) -> None:
     made = put(folders[0], "sql")
     found = skills.choose_skills([], ["data bases", "sql", "../../etc"], folders, whole=False)
     assert [(skill.name, skill.path) for skill in found] == [
@@ -69,7 +69,7 @@ def test_what_a_member_can_do_may_be_a_word(folders: list[Path]) -> None:
 
 
 @pytest.mark.parametrize("name", ["../sql", "a/../sql", ".", "..", "", "sql/", ".hidden", "s\nql", "a\0b"])
-def test_a_path_is_no_name(folders: list[Path], name: str) -> None:
+def test_a_path_or_a_hidden_name_is_not_found_as_a_skill(folders: list[Path], name: str) -> None:
     put(folders[0], "sql")
     put(folders[0], ".hidden")
     put(folders[0].parent, "sql")
@@ -77,7 +77,7 @@ def test_a_path_is_no_name(folders: list[Path], name: str) -> None:
         one(name, folders)
 
 
-def test_the_whole_text_for_who_cannot_be_given_the_file(folders: list[Path]) -> None:
+def test_a_skill_includes_its_text_up_to_the_limit_on_request(folders: list[Path]) -> None:
     put(folders[0], "sql")
     assert one("sql", folders, whole=True).text.endswith("---\nThe rest.\n")
     put(folders[0], "long", "---\nname: long\ndescription: D.\n---\n" + "ä" * 100_000)
@@ -95,7 +95,7 @@ def test_the_whole_text_for_who_cannot_be_given_the_file(folders: list[Path]) ->
         ("description: Begins here\n  and goes on.", "Begins here and goes on."),
     ],
 )
-def test_a_description_however_it_is_written(folders: list[Path], written: str, read: str) -> None:
+def test_the_description_of_a_skill_is_read_in_each_yaml_form(folders: list[Path], written: str, read: str) -> None:
     put(folders[0], "sql", f"\ufeff---\r\nname: sql\r\n{written}\n---\nText.")
     assert one("sql", folders).summary == read
 
@@ -111,14 +111,14 @@ def test_a_description_however_it_is_written(folders: list[Path], written: str, 
         (b"---\nname: sql\ndescription: \xff\n---\n", "line 3: The file is not UTF-8"),
     ],
 )
-def test_a_broken_one_is_refused_with_the_reason(folders: list[Path], text: str | bytes, why: str) -> None:
+def test_an_invalid_skill_file_is_refused_with_the_reason(folders: list[Path], text: str | bytes, why: str) -> None:
     made = put(folders[0], "sql", text)
     with pytest.raises(errors.Invalid, match=why) as refused:
         skills.choose_skills([], ["sql"], folders, whole=False)
     assert refused.value.data["file"] == str(made / skills.SKILL_FILE)
 
 
-def test_a_pipe_in_its_place_holds_nobody_up(folders: list[Path]) -> None:
+def test_a_pipe_in_the_place_of_a_skill_file_does_not_block_the_search(folders: list[Path]) -> None:
     (folders[0] / "sql").mkdir(parents=True)
     os.mkfifo(folders[0] / "sql" / skills.SKILL_FILE)
     with pytest.raises(errors.NotFound):

@@ -1,4 +1,4 @@
-"""How a template is written, and what is said of one that is not written so."""
+"""A template file is parsed into fields and phases, and an invalid file is refused with file and line."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def read(text: str, *, name: str = "execute-tdd") -> WorkflowTemplate:
     return template_files.parse_template(text, file="x.md", name=name, source="x.md")
 
 
-def test_a_template_is_read() -> None:
+def test_a_valid_template_is_parsed_with_its_fields_and_phases() -> None:
     found = read(GOOD)
     assert (found.name, found.mode, found.strategy, found.summary) == (
         "execute-tdd",
@@ -56,7 +56,7 @@ def test_a_template_is_read() -> None:
     assert found.aliases == ("execute-tests-first",)
 
 
-def test_line_ends_and_old_names_of_modes_are_understood() -> None:
+def test_windows_line_ends_and_old_names_of_modes_are_accepted() -> None:
     found = read(GOOD.replace("mode: execute", "mode: worker").replace("\n", "\r\n"))
     assert found.mode is SessionMode.EXECUTE
     assert found.phases == read(GOOD).phases
@@ -83,7 +83,7 @@ def test_line_ends_and_old_names_of_modes_are_understood() -> None:
         (("name: execute-tdd", "name: execute-bdd"), 2, "the file's name"),
     ],
 )
-def test_what_is_wrong_is_told_with_file_and_line(change: tuple[str, str], line: int, why: str) -> None:
+def test_an_error_in_a_template_is_reported_with_file_and_line(change: tuple[str, str], line: int, why: str) -> None:
     with pytest.raises(Invalid, match=why) as caught:
         read(GOOD.replace(*change, 1))
     assert caught.value.data == {"file": "x.md", "line": line}
@@ -96,7 +96,7 @@ def test_front_matter_without_an_end_is_refused() -> None:
     assert caught.value.data["line"] == 7
 
 
-def test_a_template_that_would_fill_the_prompt_is_refused() -> None:
+def test_a_template_that_is_too_long_for_the_prompt_is_refused() -> None:
     with pytest.raises(Invalid, match="too long"):
         read(GOOD + "&" * (limits.template_bytes_max // 4))
 
@@ -107,7 +107,7 @@ def test_a_workflow_with_too_many_phases_is_refused() -> None:
         read(GOOD.replace("red → green", ", ".join(names)))
 
 
-def test_nothing_of_the_file_is_quoted() -> None:
+def test_the_refusal_of_a_template_quotes_no_text_of_the_file() -> None:
     with pytest.raises(Invalid) as caught:
         read("-----BEGIN OPENSSH PRIVATE KEY-----\nsecret\n")
     assert "OPENSSH" not in str(caught.value.as_dict())

@@ -1,4 +1,4 @@
-"""Which workflows there are, whose word counts, and which one a session gets."""
+"""Mode and strategy choose a workflow template, and templates of a project override packaged templates."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "templates"
 
 
-def test_there_are_ten_with_the_phases_they_are_known_for() -> None:
+def test_the_package_contains_ten_templates_with_their_documented_phases() -> None:
     found = {
         name: " ".join(phase.name for phase in one.phases) for name, one in packaged_templates().templates.items()
     }
     assert found == PHASES
 
 
-def test_each_is_called_like_its_mode_and_strategy() -> None:
+def test_the_name_of_each_packaged_template_consists_of_mode_and_strategy() -> None:
     for name, found in packaged_templates().templates.items():
         assert name == f"{found.mode}-{found.strategy}"
 
@@ -73,31 +73,33 @@ def test_each_is_called_like_its_mode_and_strategy() -> None:
         (SessionMode.PLAN, "plan", "execute-plan"),
     ],
 )
-def test_a_mode_and_a_strategy_choose(mode: SessionMode, strategy: str, name: str) -> None:
+def test_mode_and_strategy_choose_a_packaged_template(mode: SessionMode, strategy: str, name: str) -> None:
     assert packaged_templates().choose_template(mode, strategy).name == name
 
 
 @pytest.mark.parametrize(
     ("mode", "strategy"), [(SessionMode.EXECUTE, "dag"), (SessionMode.PLAN, "simple"), (SessionMode.COORDINATE, "x")]
 )
-def test_a_strategy_of_another_mode_is_refused_with_those_there_are(mode: SessionMode, strategy: str) -> None:
+def test_a_strategy_of_another_mode_is_refused_with_the_strategies_of_the_mode(
+    mode: SessionMode, strategy: str
+) -> None:
     with pytest.raises(errors.Invalid) as caught:
         packaged_templates().choose_template(mode, strategy)
     assert all(known in caught.value.hint for known in packaged_templates().strategies_of_mode(mode))
 
 
-def test_a_name_or_another_word_for_it() -> None:
+def test_a_template_is_found_by_its_name_or_by_an_alias() -> None:
     assert packaged_templates().get_template("coordinate-batching").name == "coordinate-intelligent-batching"
     with pytest.raises(errors.NotFound, match="nothing"):
         packaged_templates().get_template("nothing")
 
 
-def test_the_list_begins_with_coordinators() -> None:
+def test_the_list_of_templates_is_ordered_by_mode() -> None:
     modes = [found.mode for found in packaged_templates().list_templates()]
     assert modes == sorted(modes, key=list(SessionMode).index)
 
 
-def test_a_project_without_templates_has_those_of_the_package(folder: Path) -> None:
+def test_a_project_without_templates_has_the_packaged_templates(folder: Path) -> None:
     assert load_templates(None) is packaged_templates()
     assert load_templates(folder) is packaged_templates()
     folder.mkdir()
@@ -105,7 +107,7 @@ def test_a_project_without_templates_has_those_of_the_package(folder: Path) -> N
     assert load_templates(folder) is packaged_templates()
 
 
-def test_a_project_overrides_and_adds(folder: Path) -> None:
+def test_templates_of_a_project_override_and_extend_the_packaged_templates(folder: Path) -> None:
     path = write(folder, "execute-simple", strategy="simple")
     write(folder, "execute-own")
     found = load_templates(folder)
@@ -116,7 +118,7 @@ def test_a_project_overrides_and_adds(folder: Path) -> None:
     assert packaged_templates().choose_template(SessionMode.EXECUTE).source == "maestro"
 
 
-def test_one_with_a_name_of_its_own_is_found_by_what_it_is_for(folder: Path) -> None:
+def test_a_template_with_any_name_is_found_by_its_mode_and_strategy(folder: Path) -> None:
     write(folder, "swarm", mode="coordinate", strategy="swarm")
     assert load_templates(folder).choose_template(SessionMode.COORDINATE, "swarm").name == "swarm"
     write(folder, "other", mode="coordinate", strategy="swarm")
@@ -124,12 +126,12 @@ def test_one_with_a_name_of_its_own_is_found_by_what_it_is_for(folder: Path) -> 
         load_templates(folder).choose_template(SessionMode.COORDINATE, "swarm")
 
 
-def test_a_planner_of_the_project_s_own(folder: Path) -> None:
+def test_a_template_of_a_project_for_plan_mode_is_chosen_by_its_strategy(folder: Path) -> None:
     write(folder, "plan-deep", mode="plan", strategy="deep")
     assert load_templates(folder).choose_template(SessionMode.PLAN, "deep").name == "plan-deep"
 
 
-def test_a_broken_one_stands_in_nobody_else_s_way(folder: Path) -> None:
+def test_an_invalid_template_is_refused_and_other_templates_stay_usable(folder: Path) -> None:
     path = write(folder, "execute-simple", strategy="simple", text="no front matter")
     found = load_templates(folder)
     assert found.choose_template(SessionMode.COORDINATE).name == "coordinate-default"
@@ -146,7 +148,7 @@ def refusal(found: TemplateLibrary, name: str) -> errors.Invalid:
     return caught.value
 
 
-def test_what_is_no_text_is_refused(folder: Path) -> None:
+def test_a_template_that_is_too_long_no_utf_8_or_a_folder_is_refused(folder: Path) -> None:
     write(folder, "long").write_text("x" * (limits.template_bytes_max + 1))
     write(folder, "latin").write_bytes(b"---\nname: caf\xe9\n---\n")
     (folder / "folder.md").mkdir()
@@ -156,7 +158,7 @@ def test_what_is_no_text_is_refused(folder: Path) -> None:
     assert "cannot be read" in refusal(found, "folder").message
 
 
-def test_too_many_are_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_project_with_too_many_templates_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(templates.limits, "templates_max", 1)
     write(folder, "one")
     write(folder, "two")

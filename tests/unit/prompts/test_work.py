@@ -1,4 +1,4 @@
-"""Tests of the prompt elements about work: tasks, their tree, reference tasks and documents."""
+"""The task prompt describes the tasks of a session, their tree, reference tasks and documents."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from maestro.prompts.templates import packaged_templates
 from maestro.testing.manifests import make_link, make_manifest, make_task
 
 
-def test_a_tree_is_shown_if_the_session_has_a_task_and_its_parent() -> None:
+def test_the_task_tree_is_shown_only_if_the_session_has_a_task_and_its_parent() -> None:
     tasks = (make_task(1), make_task(2, parent="vc#1"), make_task(3, parent="vc#2"), make_task(4))
     found = ET.fromstring(task_prompt(make_manifest(tasks=tasks))).find("task_tree")
     assert found is not None
@@ -21,7 +21,7 @@ def test_a_tree_is_shown_if_the_session_has_a_task_and_its_parent() -> None:
     assert ET.fromstring(task_prompt(apart)).find("task_tree") is None
 
 
-def test_tasks_that_are_parents_of_each_other_are_left_out_of_the_tree() -> None:
+def test_tasks_that_are_parents_of_each_other_are_not_in_the_task_tree() -> None:
     tasks = (make_task(1, parent="vc#2"), make_task(2, parent="vc#1"), make_task(3))
     found = ET.fromstring(task_prompt(make_manifest(tasks=tasks))).find("task_tree")
     assert found is not None and [node.get("ref") for node in found.iter("node")] == ["vc#3"]
@@ -46,12 +46,12 @@ def tree_refs(*tasks: object) -> list[str | None]:
     return [node.get("ref") for node in found.iter("node")]
 
 
-def test_a_child_that_is_not_in_the_session_s_own_tasks_is_in_the_tree() -> None:
+def test_the_task_tree_contains_child_tasks_that_the_session_does_not_have() -> None:
     parent = make_task(1, children=(make_link(2, status=TaskStatus.COMPLETED), make_link(3)))
     assert tree_refs(parent, make_task(3, parent="vc#1")) == ["vc#1", "vc#2", "vc#3"]
 
 
-def test_a_task_below_two_parents_is_in_the_tree_once() -> None:
+def test_a_task_below_two_parents_is_in_the_task_tree_once() -> None:
     first = make_task(1, children=(make_link(3),))
     second = make_task(2, children=(make_link(3),))
     assert tree_refs(first, second, make_task(3, parent="vc#2")) == ["vc#1", "vc#3", "vc#2"]
@@ -94,6 +94,6 @@ def test_a_reference_task_has_description_and_documents_but_no_criteria() -> Non
     assert [child.tag for child in reference] == ["description", "documents"]
 
 
-def test_a_session_without_tasks_has_no_list_of_tasks() -> None:
+def test_the_prompt_of_a_session_without_tasks_has_no_list_of_tasks() -> None:
     prompt = ET.fromstring(task_prompt(make_manifest(tasks=(), reference_tasks=())))
     assert not {"tasks", "task_tree", "reference_tasks"} & {child.tag for child in prompt}

@@ -1,4 +1,4 @@
-"""Peers of the control socket: their frames, their output, and their size."""
+"""Peers of the control socket send frames to the runner, and get its answers, its output and its end."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from maestro.wire import frames
 
 
 class Stand:
-    """A control socket with its selector, and the frames that it received."""
+    """A control socket with its selector, and the frames that the socket received."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -27,7 +27,7 @@ class Stand:
         self.received: list[tuple[bytes, bytes]] = []
 
     def connect(self) -> tuple[socket.socket, ControlPeer]:
-        """Return a client and its peer."""
+        """Connect a client; return the client and the peer of the control socket for this client."""
         before = set(self.control.peers)
         client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         client.settimeout(10)
@@ -37,7 +37,7 @@ class Stand:
         return client, peer
 
     def handle_events(self) -> None:
-        """Handle all events that are ready."""
+        """Handle events until the selector reports no more."""
         while ready := self.selector.select(0):
             for key, events in ready:
                 key.data(self.handle_frame, events)
@@ -48,7 +48,7 @@ class Stand:
 
 @pytest.fixture
 def stand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stand]:
-    monkeypatch.chdir(tmp_path)  # the socket changes the directory: the fixture changes it back
+    monkeypatch.chdir(tmp_path)  # the control socket changes the directory: monkeypatch restores the directory
     made = Stand(tmp_path)
     yield made
     if (tmp_path / "control.sock").exists():
@@ -56,11 +56,11 @@ def stand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stand]:
     made.selector.close()
 
 
-def test_the_socket_is_closed_to_other_users(stand: Stand) -> None:
+def test_other_users_have_no_access_to_the_control_socket(stand: Stand) -> None:
     assert stat.S_IMODE((stand.folder / "control.sock").stat().st_mode) == 0o600
 
 
-def test_the_socket_of_an_earlier_runner_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_control_socket_of_an_earlier_runner_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as earlier:
         earlier.bind("control.sock")
@@ -81,7 +81,7 @@ def test_frames_in_pieces_are_handled_whole_and_in_order(stand: Stand) -> None:
     client.close()
 
 
-def test_an_answer_is_json(stand: Stand) -> None:
+def test_an_answer_to_a_peer_is_a_frame_with_json(stand: Stand) -> None:
     client, peer = stand.connect()
     peer.send_answer(ok=True, left=3)
     kind, payload = receive_frame(client)
@@ -89,7 +89,7 @@ def test_an_answer_is_json(stand: Stand) -> None:
     client.close()
 
 
-def test_a_frame_that_is_too_large_and_a_hang_up_close_the_peer(stand: Stand) -> None:
+def test_a_peer_is_closed_after_a_frame_that_is_too_large_and_after_a_lost_connection(stand: Stand) -> None:
     left: list[None] = []
     stand.control.on_leave = lambda: left.append(None)
     client, _ = stand.connect()
@@ -103,7 +103,7 @@ def test_a_frame_that_is_too_large_and_a_hang_up_close_the_peer(stand: Stand) ->
     client.close()
 
 
-def test_output_goes_to_attached_peers_and_a_notice_to_watching_peers(stand: Stand) -> None:
+def test_attached_peers_get_the_output_and_watching_peers_get_a_notice(stand: Stand) -> None:
     (attached, attached_peer), (watching, watching_peer), (idle, _) = (stand.connect() for _ in range(3))
     attached_peer.is_attached, watching_peer.watches = True, True
     stand.control.send_output(b"text")
@@ -115,11 +115,11 @@ def test_output_goes_to_attached_peers_and_a_notice_to_watching_peers(stand: Sta
         client.close()
 
 
-def test_unread_notices_become_one_notice(stand: Stand) -> None:
+def test_unread_notices_to_a_watching_peer_are_sent_as_a_single_notice(stand: Stand) -> None:
     client, peer = stand.connect()
     peer.watches = True
     filling = frames.pack_frame(b"O", b"x" * 100_000)
-    for _ in range(8):  # until the socket takes no more
+    for _ in range(8):  # fill the buffer of the socket
         peer.send_frame(b"O", b"x" * 100_000)
     for _ in range(100):
         peer.send_notice()
@@ -135,7 +135,7 @@ def test_unread_notices_become_one_notice(stand: Stand) -> None:
     client.close()
 
 
-def test_a_peer_that_is_too_far_behind_is_disconnected(stand: Stand) -> None:
+def test_a_peer_that_reads_its_output_too_slowly_is_disconnected(stand: Stand) -> None:
     slow, slow_peer = stand.connect()
     slow_peer.is_attached = True
     for _ in range(100):
@@ -144,7 +144,7 @@ def test_a_peer_that_is_too_far_behind_is_disconnected(stand: Stand) -> None:
     slow.close()
 
 
-def test_the_end_of_the_program_reaches_every_peer(stand: Stand) -> None:
+def test_every_peer_gets_the_exit_code_of_the_program(stand: Stand) -> None:
     clients = [stand.connect()[0] for _ in range(2)]
     stand.control.close(7)
     for client in clients:
@@ -168,5 +168,5 @@ def test_the_end_of_the_program_reaches_every_peer(stand: Stand) -> None:
         (b"80 " + b"0" * 20 + b"1", None),
     ],
 )
-def test_only_a_sensible_size_of_a_terminal_is_accepted(payload: bytes, size: tuple[int, int] | None) -> None:
+def test_only_a_valid_size_of_a_terminal_is_accepted(payload: bytes, size: tuple[int, int] | None) -> None:
     assert parse_size(payload) == size

@@ -1,4 +1,4 @@
-"""Messages that are put to an agent beside its keyboard."""
+"""The program inbox pushes each text once, through a socket or a pipe, and reports when no program reads."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SPELT_BY = "maestro.tools.claude.inbox"
 
 
 class Program:
-    """Listens as one does: a message per connection, and nothing is answered."""
+    """A program that listens on a socket: it reads one message per connection and sends no answer."""
 
     def __init__(self, path: Path) -> None:
         self.heard: list[str] = []
@@ -67,15 +67,17 @@ def inbox(path: Path) -> Iterator[ProgramInbox]:
     made.close()
 
 
-def test_a_message_comes_in_whole_and_once(inbox: ProgramInbox, program: Program) -> None:
+def test_a_repeated_push_reaches_the_program_once_and_complete(inbox: ProgramInbox, program: Program) -> None:
     text = 'Say "hello"\n' * 50_000
-    for _ in range(2):  # the answer to the first was lost
+    for _ in range(2):  # the server repeats a push whose answer was lost
         assert inbox.handle_request("prompt", {"id": "psh_1", "text": text}) == {"state": "said"}
     assert inbox.handle_request("prompt", {"id": "psh_2", "text": "And this."}) == {"state": "said"}
     assert program.heard == [text, "And this."]
 
 
-def test_that_nobody_listens_is_told_and_it_may_be_said_again(inbox: ProgramInbox, path: Path) -> None:
+def test_a_push_is_refused_while_no_program_listens_and_can_be_repeated_later(
+    inbox: ProgramInbox, path: Path
+) -> None:
     told = inbox.handle_request("prompt", {"id": "psh_1", "text": "Hello."})
     assert told is not None and told["state"] == "closed" and "inbox" in told["why"]
     program = Program(path)
@@ -84,11 +86,11 @@ def test_that_nobody_listens_is_told_and_it_may_be_said_again(inbox: ProgramInbo
     assert program.heard == ["Hello."]
 
 
-def test_other_orders_are_none_of_its_business(inbox: ProgramInbox) -> None:
+def test_the_inbox_does_not_handle_other_requests(inbox: ProgramInbox) -> None:
     assert inbox.handle_request("interrupt", {}) is None
 
 
-def test_nothing_of_it_is_left(inbox: ProgramInbox, path: Path) -> None:
+def test_closing_the_inbox_removes_its_socket(inbox: ProgramInbox, path: Path) -> None:
     program = Program(path)
     inbox.close()
     program.close()
@@ -97,7 +99,7 @@ def test_nothing_of_it_is_left(inbox: ProgramInbox, path: Path) -> None:
 
 @pytest.fixture
 def pipe(tmp_path: Path) -> Iterator[ProgramInbox]:
-    (tmp_path / "in").touch()  # of an earlier start
+    (tmp_path / "in").touch()  # a file of an earlier start
     words = {"session_id": "ses_1", "token": "", "socket": "", "folder": "", "directory": "/"}
     made = ProgramInbox(
         RunnerOrder(**words, arguments=["true"], environment={}, inbox={"path": str(tmp_path / "in"), "kind": "pipe"})
@@ -108,25 +110,25 @@ def pipe(tmp_path: Path) -> Iterator[ProgramInbox]:
 
 
 def waits(folder: Path, pipe: ProgramInbox) -> subprocess.Popen[str]:
-    """A command that waits, once it is known to."""
+    """Start a command that reads the pipe; return the command when the inbox knows about its reader."""
     command = subprocess.Popen(["cat", str(folder / "in")], stdout=subprocess.PIPE, text=True)
     while not pipe.describe_state()["listens"]:
         assert command.poll() is None
     return command
 
 
-def test_a_command_that_waits_gets_one_message_and_ends(pipe: ProgramInbox, tmp_path: Path) -> None:
+def test_a_waiting_command_gets_one_message_and_ends(pipe: ProgramInbox, tmp_path: Path) -> None:
     for number in range(2):
         assert pipe.describe_state() == {"listens": False}
         command = waits(tmp_path, pipe)
         assert pipe.describe_state() == {"listens": True}
-        assert command.poll() is None, "to be asked whether it waits does not end it"
+        assert command.poll() is None, "The question for the state has ended the waiting command."
         assert pipe.handle_request("prompt", {"id": f"psh_{number}", "text": "Hello."}) == {"state": "said"}
         assert command.communicate(timeout=10)[0] == "Hello.\n"
         assert pipe.handle_request("prompt", {"id": f"psh_{number}", "text": "Hello."}) == {"state": "said"}
 
 
-def test_where_no_command_waits_that_is_told(pipe: ProgramInbox, tmp_path: Path) -> None:
+def test_a_push_into_the_pipe_is_refused_while_no_command_waits(pipe: ProgramInbox, tmp_path: Path) -> None:
     told = pipe.handle_request("prompt", {"id": "psh_1", "text": "Hello."})
     assert told is not None and told["state"] == "closed" and "waits for Maestro" in told["why"]
     command = waits(tmp_path, pipe)

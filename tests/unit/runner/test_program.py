@@ -1,4 +1,4 @@
-"""The descriptors, the terminal and the end of a program's process."""
+"""A running program has a terminal or pipes, closes its descriptors once, and describes its end."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ import pytest
 
 from maestro.runner.program import LINE_BYTES_MAX, RunningProgram, describe_end
 
-NO_PROCESS = 2**22 + 1  # above every pid of the system
+NO_PROCESS = 2**22 + 1  # higher than any pid of the system
 
 
 @pytest.fixture
 def terminal() -> Iterator[tuple[RunningProgram, int]]:
-    """Return a program's descriptors on a terminal, and the program's side of the terminal."""
+    """Return a program on a terminal, and the program's side of the terminal."""
     runner_side, program_side = pty.openpty()
     yield RunningProgram(NO_PROCESS, runner_side, os.dup(runner_side), terminal=True), program_side
     os.close(program_side)
@@ -52,7 +52,7 @@ def test_the_program_sees_the_new_size_of_its_terminal(terminal: tuple[RunningPr
     program.close_descriptors()
 
 
-def test_a_terminal_in_line_mode_would_lose_the_end_of_a_long_line(terminal: tuple[RunningProgram, int]) -> None:
+def test_only_a_terminal_in_line_mode_would_lose_the_end_of_a_long_line(terminal: tuple[RunningProgram, int]) -> None:
     program, program_side = terminal
     longest = b"x" * LINE_BYTES_MAX
     assert not program.would_lose(longest + b"\n" + longest)
@@ -63,14 +63,14 @@ def test_a_terminal_in_line_mode_would_lose_the_end_of_a_long_line(terminal: tup
     assert not program.would_lose(longest + b"x")
 
 
-def test_pipes_have_no_size_and_lose_nothing() -> None:
+def test_a_program_on_pipes_ignores_a_resize_and_loses_no_input() -> None:
     program = on_pipes()
     program.resize_terminal(77, 31)
     assert not program.would_lose(b"x" * (LINE_BYTES_MAX + 1))
     program.close_descriptors()
 
 
-def test_descriptors_are_closed_once() -> None:
+def test_closing_the_descriptors_twice_closes_them_once() -> None:
     program = on_pipes()
     descriptors = (program.output, program.input)
     program.close_descriptors()
@@ -81,7 +81,7 @@ def test_descriptors_are_closed_once() -> None:
             os.fstat(descriptor)
 
 
-def test_a_signal_to_a_program_that_has_ended_is_no_error() -> None:
+def test_a_signal_to_an_ended_program_is_no_error() -> None:
     program = on_pipes()
     program.signal_group(signal.SIGTERM)
     program.close_descriptors()

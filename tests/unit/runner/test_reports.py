@@ -1,4 +1,4 @@
-"""Reports come in order and are not lost; one that cannot be told keeps no other from being told."""
+"""A runner sends its reports in order and repeats them; a report that cannot be sent does not stop later reports."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Answers = Callable[[dict[str, Any]], int]
 
 @contextmanager
 def reporting(folder: Path, answers: Answers) -> Iterator[tuple[reports.ReportSender, list[str]]]:
-    """Reports to a server that ends with these codes, and the kinds of those that it took."""
+    """Run a server that answers each report with a code. Yield the sender and the kinds of the accepted reports."""
     taken: list[str] = []
 
     def script(connection: ScriptedConnection, request: ClientRequest) -> None:
@@ -43,7 +43,9 @@ def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "runner_report_attempts_max", 3)
 
 
-def test_one_that_no_frame_holds_is_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_report_that_is_too_large_for_a_frame_is_dropped(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with reporting(tmp_path, lambda told: 0) as (told, taken):
         told.queue_report("asked", text="x" * frames.PAYLOAD_BYTES_MAX)
         told.queue_report("exited")
@@ -52,7 +54,7 @@ def test_one_that_no_frame_holds_is_left_out(tmp_path: Path, capsys: pytest.Capt
     assert "a report was dropped" in capsys.readouterr().err
 
 
-def test_one_that_the_server_fails_over_is_tried_again_and_then_left_out(
+def test_a_report_on_which_the_server_fails_is_repeated_and_then_dropped(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tries: list[str] = []
@@ -69,7 +71,7 @@ def test_one_that_the_server_fails_over_is_tried_again_and_then_left_out(
     assert "a report was dropped" in capsys.readouterr().err
 
 
-def test_a_server_that_is_not_ready_is_waited_for(tmp_path: Path) -> None:
+def test_a_report_is_repeated_until_the_server_is_ready(tmp_path: Path) -> None:
     codes = [8] * 10 + [0]
     with reporting(tmp_path, lambda told: codes.pop(0)) as (told, taken):
         told.queue_report("asked")
@@ -77,7 +79,9 @@ def test_a_server_that_is_not_ready_is_waited_for(tmp_path: Path) -> None:
         assert taken == ["asked"]
 
 
-def test_a_refusal_is_for_good_and_can_be_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_refused_report_is_not_repeated_and_is_written_to_stderr(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with reporting(tmp_path, lambda told: 2 if told["kind"] == "asked" else 0) as (told, taken):
         told.queue_report("asked")
         told.queue_report("exited")

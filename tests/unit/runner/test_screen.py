@@ -1,4 +1,4 @@
-"""The picture that whoever attaches gets."""
+"""The screen keeps a bounded picture of the terminal for a client that attaches later."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ def picture(*pieces: bytes) -> bytes:
     return screen.draw_picture().removeprefix(b"\x1b[0m")
 
 
-def test_text_is_shown_as_it_came() -> None:
+def test_the_picture_contains_text_and_colours_unchanged() -> None:
     assert picture(b"one\r\n", b"\x1b[32mtwo\x1b[0m") == b"one\r\n\x1b[32mtwo\x1b[0m"
 
 
-def test_what_was_cleared_is_not_shown_but_its_modes_hold() -> None:
+def test_cleared_text_is_not_in_the_picture_but_earlier_modes_are() -> None:
     assert picture(b"old \x1b[?2004h\x1b[?25l\x1b[2Jnew") == b"\x1b[?2004h\x1b[?25l\x1b[2Jnew"
     assert picture(b"\x1b[?25l\x1bcnew") == b"\x1b[?25l\x1bcnew"
 
 
-def test_a_visit_to_the_other_screen_leaves_only_its_modes() -> None:
+def test_after_the_alternate_screen_only_its_modes_stay_in_the_picture() -> None:
     assert picture(b"one \x1b[?1049h\x1b[2Jeditor\x1b[?1l\x1b[?1049ltwo") == b"one \x1b[?1ltwo"
     assert picture(b"one \x1b[?1049h\x1b[2Jeditor") == b"\x1b[?1049h\x1b[2Jeditor"
 
 
-def test_it_stays_small_and_knows_the_modes_of_what_it_let_go() -> None:
+def test_a_long_output_is_cut_and_the_picture_keeps_the_modes_of_the_removed_part() -> None:
     screen = Screen()
     screen.add_output(b"\x1b[?1049h\x1b[?1000h\x1b[2;9r\x1b=\x1b[>1u\x1b[>3u\x1b[<u")
     for number in range(100_000):
@@ -41,7 +41,7 @@ def test_it_stays_small_and_knows_the_modes_of_what_it_let_go() -> None:
     assert screen.draw_picture() == b"\x1b[0m\x1b[?1000h\x1b=\x1b[>1uback"
 
 
-def test_a_flood_without_a_line_is_cut_anywhere() -> None:
+def test_a_long_output_without_line_ends_is_cut_to_the_limit() -> None:
     assert len(picture(b"x" * 10_000_000)) == KEPT_BYTES
 
 
@@ -52,10 +52,10 @@ def test_a_flood_without_a_line_is_cut_anywhere() -> None:
         *(b"\x1b]11;?\x07", b"\x1b]4;1;?\x1b\\", b"\x1bP+q544e\x1b\\", b"\x1b]52;c;aGk=\x07", b"\x07", b"\x05"),
     ],
 )
-def test_what_a_terminal_would_answer_is_not_asked_again(question: bytes) -> None:
+def test_sequences_that_a_terminal_answers_are_not_in_the_picture(question: bytes) -> None:
     assert picture(b"a" + question + b"b") == b"ab"
 
 
-def test_titles_and_drawing_stay() -> None:
+def test_titles_and_cursor_movements_stay_in_the_picture() -> None:
     text = b"\x1b]0;title\x07\x1b[3;4Hhere\x1b[K\x1b[>4;2m"
     assert picture(text) == text

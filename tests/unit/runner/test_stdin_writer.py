@@ -1,4 +1,4 @@
-"""Input is written as fast as the program reads, and the descriptor is closed after the last byte."""
+"""Input is written as fast as the program reads it, and the descriptor is closed after the last byte."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Pipe:
     reader: int
 
     def read_all(self) -> bytes:
-        """Read the program's end, and let the writer write whenever the selector reports it as ready."""
+        """Read all bytes from the program's end, and let the writer write whenever the selector reports readiness."""
         data = b""
         while True:
             for key, events in self.selector.select(0):
@@ -77,12 +77,12 @@ def test_the_input_ends_only_after_the_pending_bytes(pipe: Pipe) -> None:
     assert pipe.read_all() == MUCH and is_at_end(pipe)
 
 
-def test_without_pending_bytes_the_input_ends_at_once(pipe: Pipe) -> None:
+def test_an_input_without_pending_bytes_ends_at_once(pipe: Pipe) -> None:
     pipe.writer.close_after_pending()
     assert is_at_end(pipe)
 
 
-def test_an_open_input_does_not_end(pipe: Pipe) -> None:
+def test_an_input_that_is_not_closed_does_not_end(pipe: Pipe) -> None:
     pipe.writer.write_input(b"x")
     assert pipe.read_all() == b"x" and not is_at_end(pipe)
 
@@ -97,7 +97,7 @@ def test_a_closed_writer_drops_its_pending_bytes_and_all_later_input(pipe: Pipe)
     assert b"late" not in pipe.read_all() and is_at_end(pipe)
 
 
-def test_input_for_a_program_that_reads_no_more_is_dropped(pipe: Pipe) -> None:
+def test_input_for_a_program_that_closed_its_input_is_dropped(pipe: Pipe) -> None:
     pipe.writer.write_input(MUCH)
     os.close(pipe.reader)
     pipe.reader = -1

@@ -1,4 +1,4 @@
-"""The program in a runner's terminal that joins what the agent does: plain programs, really started."""
+"""A terminal client starts with the conversation, is restarted after a failure, and its normal end is reported."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from maestro.wire.runner_order import RunnerOrder
 
 
 class Stand:
-    """A front, and what the runner does for it."""
+    """A terminal client with a real shell program, and the part of the runner's loop that serves the client."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -45,7 +45,7 @@ class Stand:
         self.leaves += 1
 
     def until(self, is_so: Callable[[], object]) -> None:
-        wait_until(lambda: self._turn() or is_so(), what=f"{self.shown!r}")
+        wait_until(lambda: self._turn() or is_so(), what=f"the expected state (output before: {self.shown!r})")
 
     def _turn(self) -> None:
         assert self.front is not None
@@ -57,12 +57,12 @@ class Stand:
     def close(self) -> None:
         if self.front is not None:
             program = self.front._program
-            self.front.close()  # its terminal is gone, and it with that
+            self.front.close()  # closes the terminal, which ends the program
             self._reap(0, program)
         self._selector.close()
 
     def _reap(self, how: int, program: RunningProgram | None = None) -> None:
-        """Only its own: other tests have children too, some of which stay."""
+        """Collect the exit status of the terminal client only: other tests have child processes too."""
         assert self.front is not None
         program = program or self.front._program
         if program is None or program.pid in self._ended:
@@ -81,7 +81,7 @@ def stand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stand]:
     made.close()
 
 
-def test_it_is_started_once_there_is_something_to_join(stand: Stand) -> None:
+def test_the_terminal_client_starts_once_when_a_conversation_can_be_joined(stand: Stand) -> None:
     front = stand.start("echo joined $0 $(stty size); read line; echo heard $line; read line")
     front.resize_terminal(101, 33)
     stand.until(lambda: True)
@@ -89,21 +89,21 @@ def test_it_is_started_once_there_is_something_to_join(stand: Stand) -> None:
     front.join_conversation("thread-1")
     stand.until(lambda: b"joined thread-1 33 101" in stand.shown)
     assert front.is_running
-    front.join_conversation("thread-1")  # said again and again
+    front.join_conversation("thread-1")  # a conversation reports its id repeatedly
     front.write_input(b"hello\r")
     stand.until(lambda: b"heard hello" in stand.shown)
     assert stand.shown.count(b"joined") == 1
     assert stand.leaves == 0
 
 
-def test_whoever_ends_it_leaves(stand: Stand) -> None:
+def test_the_normal_end_of_the_terminal_client_is_reported_as_a_leave(stand: Stand) -> None:
     stand.start("echo bye").join_conversation("t")
     stand.until(lambda: stand.leaves)
     assert b"bye" in stand.shown
     assert stand.front is not None and not stand.front.is_running and stand.front.due is None
 
 
-def test_one_that_breaks_is_started_again_and_not_for_ever(stand: Stand, tmp_path: Path) -> None:
+def test_a_failing_terminal_client_is_restarted_a_limited_number_of_times(stand: Stand, tmp_path: Path) -> None:
     counted = shlex.quote(str(tmp_path / "starts"))
     stand.start(f"echo one >> {counted}; exit 3").join_conversation("t")
     stand.until(lambda: b"ended with 3" in stand.shown)
@@ -111,7 +111,7 @@ def test_one_that_breaks_is_started_again_and_not_for_ever(stand: Stand, tmp_pat
     assert stand.leaves == 0
 
 
-def test_one_that_cannot_be_started_is_told_of(stand: Stand, tmp_path: Path) -> None:
+def test_a_terminal_client_that_cannot_be_started_is_reported_in_the_terminal(stand: Stand, tmp_path: Path) -> None:
     front = stand.start("true")
     front._order.terminal_client[0] = str(tmp_path / "nowhere")
     front.join_conversation("t")

@@ -1,4 +1,4 @@
-"""A transcript is an asciicast: every event is a whole line, secrets are hidden, and the size is limited."""
+"""A transcript is an asciicast: each event is a complete line, tokens are hidden, and the size is limited."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def head_of(path: Path) -> dict[str, Any]:
     return head
 
 
-def test_events_are_lines_that_can_be_read_while_the_program_runs(tmp_path: Path) -> None:
+def test_each_event_of_a_transcript_is_written_at_once_as_a_line(tmp_path: Path) -> None:
     transcript = open_transcript(tmp_path)
     transcript.add_output(b"hello\r\n")
     transcript.add_input(b"ls\n")
@@ -40,7 +40,7 @@ def test_events_are_lines_that_can_be_read_while_the_program_runs(tmp_path: Path
     transcript.close()
 
 
-def test_a_letter_in_two_pieces_comes_out_whole_and_an_unfinished_letter_is_replaced(tmp_path: Path) -> None:
+def test_a_character_in_two_pieces_is_joined_and_an_incomplete_character_is_replaced(tmp_path: Path) -> None:
     transcript = open_transcript(tmp_path)
     euro = "€".encode()
     transcript.add_output(euro[:1])
@@ -50,7 +50,7 @@ def test_a_letter_in_two_pieces_comes_out_whole_and_an_unfinished_letter_is_repl
     assert text == "€\N{REPLACEMENT CHARACTER}"
 
 
-def test_a_token_is_hidden_in_output_and_input_also_in_pieces(tmp_path: Path) -> None:
+def test_a_transcript_hides_tokens_in_output_and_input_also_in_pieces(tmp_path: Path) -> None:
     transcript = open_transcript(tmp_path)
     transcript.add_output(f"token {TOKEN[:10]}".encode())
     transcript.add_output(f"{TOKEN[10:]} end\n".encode())
@@ -60,7 +60,7 @@ def test_a_token_is_hidden_in_output_and_input_also_in_pieces(tmp_path: Path) ->
     assert TOKEN not in text and TOKEN[10:] not in text and "token " in text and " end" in text
 
 
-def test_a_full_file_becomes_the_older_half_and_the_end_is_kept(tmp_path: Path) -> None:
+def test_a_full_transcript_becomes_the_older_file_and_the_newest_output_is_kept(tmp_path: Path) -> None:
     transcript = open_transcript(tmp_path, bytes_max=2_000)
     for number in range(200):
         transcript.add_output(f"line {number}\n".encode())
@@ -72,7 +72,7 @@ def test_a_full_file_becomes_the_older_half_and_the_end_is_kept(tmp_path: Path) 
     assert lines == [f"line {number}" for number in range(200 - len(lines), 200)]
 
 
-def test_a_new_file_begins_with_the_present_size_of_the_terminal(tmp_path: Path) -> None:
+def test_a_new_transcript_file_begins_with_the_present_size_of_the_terminal(tmp_path: Path) -> None:
     transcript = open_transcript(tmp_path, bytes_max=2_000)
     transcript.add_resize(132, 50)
     for _ in range(30):
@@ -84,7 +84,7 @@ def test_a_new_file_begins_with_the_present_size_of_the_terminal(tmp_path: Path)
     )
 
 
-def test_a_program_goes_on_without_a_folder_for_its_transcript_and_the_next_event_tries_again(tmp_path: Path) -> None:
+def test_a_transcript_without_a_folder_drops_events_until_the_folder_exists(tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     transcript = open_transcript(folder)
     transcript.add_output(b"lost")
@@ -95,7 +95,7 @@ def test_a_program_goes_on_without_a_folder_for_its_transcript_and_the_next_even
 
 
 @pytest.mark.parametrize("data", [b"", "€".encode()[:1]])
-def test_output_without_a_whole_letter_makes_no_event(tmp_path: Path, data: bytes) -> None:
+def test_output_without_a_complete_character_adds_no_event(tmp_path: Path, data: bytes) -> None:
     transcript = open_transcript(tmp_path)
     transcript.add_output(data)
     assert events_in(tmp_path / "transcript.cast") == []

@@ -1,4 +1,4 @@
-"""The client's half of a WebSocket, however its bytes come."""
+"""The WebSocket client opens a connection, reads messages from any pieces of bytes, and refuses invalid frames."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def opened() -> WebSocketClient:
     return client
 
 
-def test_it_asks_for_a_websocket_and_says_nothing_before_it_has_one() -> None:
+def test_the_client_is_open_only_after_the_complete_answer_to_its_handshake() -> None:
     client = WebSocketClient()
     hello = client.take_outgoing()
     assert hello.startswith(b"GET / HTTP/1.1\r\n") and hello.endswith(b"\r\n\r\n")
@@ -30,7 +30,7 @@ def test_it_asks_for_a_websocket_and_says_nothing_before_it_has_one() -> None:
 
 
 @pytest.mark.parametrize("answer", [b"HTTP/1.1 401 Unauthorized\r\n\r\n", b"x" * 70_000])
-def test_whoever_does_not_agree_is_not_spoken_with(answer: bytes) -> None:
+def test_an_answer_that_refuses_the_handshake_is_an_error(answer: bytes) -> None:
     with pytest.raises(WebSocketBroken):
         WebSocketClient().feed_bytes(answer)
 
@@ -39,8 +39,10 @@ messages = st.lists(st.binary(max_size=300) | st.integers(0, 70_000).map(lambda 
 
 
 @given(messages=messages, data=st.data())
-def test_messages_are_whole_however_they_are_cut(messages: list[bytes], data: st.DataObject) -> None:
-    """Into fragments by the server, with pings between them; and by the way into any pieces."""
+def test_messages_in_fragments_and_in_any_pieces_of_bytes_are_received_whole(
+    messages: list[bytes], data: st.DataObject
+) -> None:
+    """Check messages that the server cuts into fragments, with pings between, and that arrive in random pieces."""
     wire = bytearray(AGREED)
     pings = []
     for message in messages:
@@ -62,14 +64,14 @@ def test_messages_are_whole_however_they_are_cut(messages: list[bytes], data: st
 
 
 @given(st.lists(st.binary(max_size=300) | st.integers(0, 70_000).map(lambda size: b"m" * size), max_size=5))
-def test_what_is_said_arrives(texts: list[bytes]) -> None:
+def test_messages_of_the_client_are_sent_as_text_frames(texts: list[bytes]) -> None:
     client = opened()
     for text in texts:
         client.add_message(text)
     assert decode_client_frames(client.take_outgoing()) == [(TEXT, text) for text in texts]
 
 
-def test_a_goodbye_is_returned_and_nothing_is_heard_after_it() -> None:
+def test_a_close_frame_is_answered_and_later_frames_are_ignored() -> None:
     client = opened()
     assert client.feed_bytes(
         encode_frame(TEXT, b"a") + encode_frame(CLOSE, b"\x03\xe8bye") + encode_frame(TEXT, b"b")
@@ -91,7 +93,7 @@ def test_a_goodbye_is_returned_and_nothing_is_heard_after_it() -> None:
     ],
     ids=["a fragment of nothing", "a message within", "no kind", "an extension", "masked", "a long ping", "endless"],
 )
-def test_what_is_no_websocket_is_not_taken_for_one(wrong: bytes) -> None:
+def test_an_invalid_frame_is_an_error(wrong: bytes) -> None:
     client = opened()
     with pytest.raises(WebSocketBroken):
         client.feed_bytes(wrong)

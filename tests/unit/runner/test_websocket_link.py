@@ -1,4 +1,4 @@
-"""A runner's connection to an agent that listens on a socket: real sockets, and the other end as an agent has it."""
+"""A runner's link to a program that listens on a socket sends lines in order and reports its loss once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NAME = "agent.sock"
 
 
 class Ends:
-    """The wire at one end, an agent at the other."""
+    """The two ends of a real socket: the runner's link and the program."""
 
     def __init__(self) -> None:
         self.heard: list[bytes] = []
@@ -34,7 +34,7 @@ class Ends:
         self._listener = socket.socket(socket.AF_UNIX)
         self._listener.bind(NAME)
         self._listener.listen()
-        wait_until(lambda: self.turn() or self.wire.due is None, what="the connection")
+        wait_until(lambda: self.turn() or self.wire.due is None, what="The connection of the link")
         self.agent, _ = self._listener.accept()
         self.agent.setblocking(False)
 
@@ -44,7 +44,7 @@ class Ends:
         self.agent.sendall(AGREED)
 
     def turn(self) -> None:
-        """What the runner's loop does."""
+        """Run one turn of the runner's loop for the link."""
         self.wire.connect_if_due()
         for key, events in self.selector.select(0.001):
             key.data(None, events)
@@ -53,7 +53,7 @@ class Ends:
         wait_until(lambda: self.turn() or is_so())
 
     def came(self) -> bytes:
-        """All that the agent got so far."""
+        """Return all bytes that the program has received."""
         assert self.agent is not None
         self.turn()
         with contextlib.suppress(BlockingIOError):
@@ -71,28 +71,28 @@ class Ends:
 @pytest.fixture
 def ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ends]:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / NAME).touch()  # of an earlier runner
+    (tmp_path / NAME).touch()  # a socket of an earlier runner
     made = Ends()
     yield made
     made.close()
 
 
-def test_what_is_said_before_anyone_listens_is_said_in_its_order(ends: Ends) -> None:
+def test_lines_that_are_sent_before_the_program_listens_arrive_in_order(ends: Ends) -> None:
     ends.wire.send_lines(b"one\n")
     ends.turn()
     ends.listen()
     ends.wire.send_lines(b"two\nthr")
-    wait_until(lambda: ends.came().endswith(b"\r\n\r\n"), what="the handshake")
+    wait_until(lambda: ends.came().endswith(b"\r\n\r\n"), what="The request for the handshake")
     assert ends.agent is not None
     hello = len(ends.came())
     ends.agent.sendall(AGREED)
-    wait_until(lambda: len(ends.came()) > hello, what="what was said")
+    wait_until(lambda: len(ends.came()) > hello, what="The sending of the waiting lines")
     ends.wire.send_lines(b"ee\n")
     wait_until(lambda: len(decode_client_frames(ends.came()[hello:])) == 3)
     assert decode_client_frames(ends.came()[hello:]) == [(TEXT, b"one"), (TEXT, b"two"), (TEXT, b"three")]
 
 
-def test_every_message_is_a_line(ends: Ends) -> None:
+def test_every_message_of_the_program_becomes_one_line(ends: Ends) -> None:
     ends.shake()
     assert ends.agent is not None
     ends.agent.sendall(encode_frame(TEXT, b'{"a":\n1}') + encode_frame(TEXT, b"{}"))
@@ -100,7 +100,7 @@ def test_every_message_is_a_line(ends: Ends) -> None:
     assert ends.heard == [b'{"a": 1}\n', b"{}\n"]
 
 
-def test_more_than_fits_at_once_arrives(ends: Ends) -> None:
+def test_a_message_larger_than_the_socket_buffer_arrives_complete(ends: Ends) -> None:
     ends.shake()
     ends.until(lambda: ends.came().endswith(b"\r\n\r\n"))
     hello = len(ends.came())
@@ -111,7 +111,7 @@ def test_more_than_fits_at_once_arrives(ends: Ends) -> None:
 
 
 @pytest.mark.parametrize("last", [b"", encode_frame(CLOSE, b""), b"\xff\xff"], ids=["gone", "goodbye", "nonsense"])
-def test_that_it_can_no_longer_be_spoken_with_is_told_once(ends: Ends, last: bytes) -> None:
+def test_the_loss_of_the_connection_is_reported_once(ends: Ends, last: bytes) -> None:
     ends.shake()
     assert ends.agent is not None
     ends.agent.sendall(encode_frame(TEXT, b"{}"))
@@ -126,7 +126,7 @@ def test_that_it_can_no_longer_be_spoken_with_is_told_once(ends: Ends, last: byt
     assert len(ends.lost) == 1
 
 
-def test_the_socket_is_taken_away_and_only_a_folder_of_its_own(tmp_path: Path) -> None:
+def test_the_socket_is_removed_and_its_folder_only_if_the_folder_is_empty(tmp_path: Path) -> None:
     own, shared = tmp_path / "own", tmp_path / "shared"
     for folder in (own, shared):
         folder.mkdir()

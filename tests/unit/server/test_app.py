@@ -1,4 +1,4 @@
-"""Test the server as surfaces see it: subscriptions and mailboxes of callers."""
+"""The server gives each caller its events and mailboxes, and closes its jobs and parts in order."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ async def test_sessions_have_separate_mailboxes(server: Server, join: Join) -> N
     assert server.mailboxes_of(ada) - server.mailboxes_of(bob)
 
 
-async def test_a_closed_server_stops_its_background_jobs(server: Server) -> None:
+async def test_closing_the_server_stops_its_background_jobs(server: Server) -> None:
     await server.close()
     assert all(task.done() for task in server.background_jobs._tasks) and server.background_jobs._tasks
 
 
-async def test_a_server_closes_its_last_part_first(tmp_path: Path, clock: FakeClock) -> None:
+async def test_closing_the_server_closes_its_last_part_first(tmp_path: Path, clock: FakeClock) -> None:
     server, closed = Server(tmp_path, clock=clock), list[str]()
 
     async def close_trackers() -> None:

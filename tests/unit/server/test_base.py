@@ -1,4 +1,4 @@
-"""Test the shared objects of a server."""
+"""The shared objects of a server are opened with its data directory, and lost events are recorded as a problem."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Test the composition of a server from its parts."""
+"""A server is composed of parts: each operation is bound by one part, and each background job has its own name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def test_the_bindings_of_all_parts_are_collected() -> None:
     assert collect_bindings([Part(bindings={"a": one}), Part(), Part(bindings={"b": two})]) == {"a": one, "b": two}
 
 
-def test_two_parts_may_not_bind_one_operation() -> None:
+def test_two_parts_that_bind_the_same_operation_are_refused() -> None:
     binding = Binding(lambda: None)
     with pytest.raises(AssertionError, match=r"two parts bind task\.list"):
         collect_bindings([Part(bindings={"task.list": binding}), Part(bindings={"task.list": binding})])

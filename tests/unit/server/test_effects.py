@@ -1,4 +1,4 @@
-"""Test that every effect across nouns has its handlers."""
+"""Every effect of a change on other nouns has at least one handler."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ EFFECTS = {name: value for name, value in vars(effects).items() if isinstance(va
 
 
 @pytest.mark.parametrize("name", sorted(EFFECTS))
-def test_an_effect_is_bound(name: str) -> None:
+def test_every_effect_has_a_handler(name: str) -> None:
     assert EFFECTS[name]._handlers

@@ -1,4 +1,4 @@
-"""Test the HTTP listener and the routes of the application."""
+"""The HTTP listener takes a free port, and the application passes each path to its surface and checks the host."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ async def get(app: HttpApplication, path: str, **headers: str) -> httpx.Response
         return await client.get(path, headers=headers)
 
 
-def test_a_busy_port_gives_the_next_port() -> None:
+def test_the_listener_takes_the_next_port_if_a_port_is_busy() -> None:
     with http.open_listener("127.0.0.1", 0) as first:
         port = first.getsockname()[1]
         with http.open_listener("127.0.0.1", port) as second:
             assert second.getsockname()[1] > port
 
 
-def test_without_a_free_port_the_listener_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_opening_a_listener_without_a_free_port_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http, "_PORTS_TRIED_MAX", 1)
     with http.open_listener("127.0.0.1", 0) as first:
         port = first.getsockname()[1]
@@ -44,12 +44,12 @@ def test_without_a_free_port_the_listener_is_refused(monkeypatch: pytest.MonkeyP
             http.open_listener("127.0.0.1", port)
 
 
-def test_a_foreign_address_is_refused() -> None:
+def test_opening_a_listener_on_a_foreign_address_is_refused() -> None:
     with pytest.raises(errors.Invalid, match=r"Cannot listen on 192\.0\.2\.1"):
         http.open_listener("192.0.2.1", 0)
 
 
-def test_the_url_names_address_and_port() -> None:
+def test_the_url_of_a_listener_names_its_address_and_port() -> None:
     with http.open_listener("127.0.0.1", 0) as listener:
         assert http.url_of(listener) == f"http://127.0.0.1:{listener.getsockname()[1]}"
 
@@ -64,7 +64,7 @@ def test_the_url_of_an_ipv6_address_has_brackets() -> None:
         assert http.url_of(listener) == f"http://[::1]:{listener.getsockname()[1]}"
 
 
-async def test_each_path_reaches_its_surface(app: HttpApplication, server: Server) -> None:
+async def test_the_application_passes_each_path_to_its_surface(app: HttpApplication, server: Server) -> None:
     assert (await get(app, "/")).text.startswith("Maestro ")
     assert (await get(app, "/api/openapi.json")).json()["openapi"]
     assert (await get(app, "/mcp")).status_code == 401
@@ -72,12 +72,12 @@ async def test_each_path_reaches_its_surface(app: HttpApplication, server: Serve
     assert (await get(app, "/unknown")).status_code == 404
 
 
-async def test_a_page_under_a_foreign_host_name_is_refused(app: HttpApplication) -> None:
+async def test_a_request_with_a_foreign_host_name_is_refused(app: HttpApplication) -> None:
     answer = await get(app, "/", host="evil.example")
     assert answer.status_code == 403 and "not a host name of this server" in answer.text
 
 
-async def test_settings_allow_further_host_names(tmp_path: Any) -> None:
+async def test_a_setting_allows_further_host_names(tmp_path: Any) -> None:
     (tmp_path / "config.toml").write_text('allowed_hosts = "agents.example, other.example"\n')
     server = Server(tmp_path)
     try:

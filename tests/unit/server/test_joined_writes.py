@@ -1,4 +1,4 @@
-"""Test the transport that sends the head and the body of an answer in one write."""
+"""The transport sends the head and the body of an answer in a single write, if both come in the same turn."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ HEAD = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n"
 
 
 class Recorder(asyncio.Transport):
-    """A transport that records its calls."""
+    """A transport that records the calls of its methods."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -43,7 +43,7 @@ def joined() -> tuple[JoinedWrites, Recorder]:
     return JoinedWrites(recorder, asyncio.get_running_loop()), recorder
 
 
-async def test_head_and_body_leave_in_one_write_at_once() -> None:
+async def test_head_and_body_are_sent_at_once_in_a_single_write() -> None:
     transport, recorder = joined()
     transport.write(HEAD)
     transport.write(b"{}")
@@ -52,7 +52,7 @@ async def test_head_and_body_leave_in_one_write_at_once() -> None:
     assert recorder.calls == [HEAD + b"{}"]
 
 
-async def test_a_head_whose_body_comes_later_is_sent_in_the_same_turn() -> None:
+async def test_a_head_without_its_body_is_sent_at_the_end_of_the_turn() -> None:
     transport, recorder = joined()
     transport.write(HEAD)
     assert recorder.calls == []
@@ -85,7 +85,7 @@ async def test_a_head_for_a_broken_connection_is_dropped() -> None:
     assert recorder.calls == []
 
 
-async def test_all_other_calls_reach_the_transport() -> None:
+async def test_other_calls_are_passed_on_to_the_transport() -> None:
     transport, recorder = joined()
     transport.pause_reading()
     transport.resume_reading()

@@ -1,4 +1,4 @@
-"""Test the server's log: no entry shows a token."""
+"""No entry of the server's log shows a token."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from maestro.server.logs import configure_logging
 
 
-def test_tokens_are_hidden_in_entries_and_tracebacks(
+def test_the_log_hides_tokens_in_entries_and_tracebacks(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     root = logging.RootLogger(logging.WARNING)

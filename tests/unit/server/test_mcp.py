@@ -1,4 +1,4 @@
-"""Test the answers that the MCP surface shows to a model: plain text, with tools instead of commands."""
+"""An answer of the MCP surface is plain text, and its hints name tools instead of commands."""
 
 from __future__ import annotations
 
@@ -17,14 +17,16 @@ async def render_inbox(server: Server, caller: Caller) -> str:
     return render_answer(await server.call(mail.INBOX, mail_shapes.ReadInbox(), caller=caller))
 
 
-async def test_a_long_message_names_the_tool_that_shows_the_message(server: Server, join: Join, dana: Caller) -> None:
+async def test_a_message_that_is_cut_short_names_the_tool_that_shows_the_full_text(
+    server: Server, join: Join, dana: Caller
+) -> None:
     ada = await join("ada")
     body = "maestro mail show msg_1\n" + "x" * (limits.inbox_body_chars_max + 1)
     request = mail_shapes.SendMail(to=[ada.name], subject="s", message=body)
     sent = await server.call(mail.SEND, request, caller=dana)
     text = await render_inbox(server, ada)
     assert f'… cut short; full text: mail(action="show", id="{sent.id}")' in text
-    assert "  | maestro mail show msg_1\n" in text, "the text of the sender stays unchanged"
+    assert "  | maestro mail show msg_1\n" in text, "The text of the sender was changed."
 
 
 async def test_mail_to_a_project_names_the_tool_that_claims_the_thread(
@@ -40,5 +42,5 @@ async def test_mail_to_a_project_names_the_tool_that_claims_the_thread(
     assert text.count("maestro mail claim") == 1 and "claim the thread with: mail(" in text
 
 
-async def test_an_answer_has_no_colours(server: Server, join: Join) -> None:
+async def test_an_answer_of_the_mcp_surface_has_no_colours(server: Server, join: Join) -> None:
     assert "\x1b" not in await render_inbox(server, await join("ada"))

@@ -1,4 +1,4 @@
-"""Test the reactions of a server to events: background jobs run at once, and cached values are forgotten."""
+"""Events make the server run background jobs at once and forget cached values."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Join = Callable[..., Awaitable[Caller]]
 
 
 async def wait_for_event_of(server: Server, kind: str, cause: Awaitable[Any]) -> None:
-    """Await the cause, then wait for an event of the kind."""
+    """Await the cause, then wait until an event of the kind is published."""
     with server.hub.subscribe([EVERYTHING]) as events:
         await cause
         async with asyncio.timeout(20):
@@ -37,7 +37,7 @@ def new_message(to: str, **fields: Any) -> mail_shapes.SendMail:
 
 
 class CountedJob:
-    """A job that counts its rounds."""
+    """A background job that counts its rounds."""
 
     name = "counted"
 
@@ -56,7 +56,7 @@ def new_event(kind: EventKind, subject: str) -> Event:
     )
 
 
-async def test_an_event_nudges_its_jobs_and_runs_its_reactions_in_order(clock: FakeClock) -> None:
+async def test_an_event_nudges_the_jobs_and_runs_the_reactions_for_its_kind_in_order(clock: FakeClock) -> None:
     job, calls = CountedJob(), list[tuple[str, str]]()
     background_jobs, hub = BackgroundJobs(clock=clock), Hub()
     background_jobs.start_jobs([job])
@@ -88,7 +88,7 @@ async def test_unread_mail_of_an_ended_session_is_rerouted(server: Server, join:
     ]
 
 
-async def test_the_person_is_told_about_stopped_mail(server: Server, join: Join, dana: Caller) -> None:
+async def test_the_person_gets_a_notice_about_stopped_mail(server: Server, join: Join, dana: Caller) -> None:
     worker, peer = await join("w"), await join("x")
 
     async def flood() -> None:
@@ -101,7 +101,9 @@ async def test_the_person_is_told_about_stopped_mail(server: Server, join: Join,
     assert [message.subject for message in inbox.messages] == ["w sends too much mail to x"]
 
 
-async def test_any_call_is_a_sign_of_life(server: Server, join: Join, clock: FakeClock) -> None:
+async def test_a_call_with_the_token_of_a_session_is_a_sign_of_life(
+    server: Server, join: Join, clock: FakeClock
+) -> None:
     worker = await join("w")
     clock.advance(limits.session_lease_without_process_seconds + 1)
     assert not server.parts.identity.presence.was_heard_within(worker.name)
@@ -110,7 +112,7 @@ async def test_any_call_is_a_sign_of_life(server: Server, join: Join, clock: Fak
     assert server.parts.identity.presence.was_heard_within(worker.name)
 
 
-async def test_an_ended_session_is_forgotten(server: Server, join: Join) -> None:
+async def test_the_server_forgets_the_presence_and_the_caller_of_an_ended_session(server: Server, join: Join) -> None:
     worker = await join("w")
     assert server.parts.identity.presence.was_heard_within(worker.name)
     await server.call(sessions.END, sessions.EndSession(), caller=worker)
@@ -119,7 +121,7 @@ async def test_an_ended_session_is_forgotten(server: Server, join: Join) -> None
         await server.identify(token=server.secrets.session_token(worker.name), peer=None)
 
 
-async def test_an_adoption_changes_the_caller_at_once(server: Server, join: Join, dana: Caller) -> None:
+async def test_an_adoption_changes_the_parent_of_the_caller_at_once(server: Server, join: Join, dana: Caller) -> None:
     worker, boss = await join("w"), await join("boss", mode="coordinate")
     request = sessions.AdoptSessions(ids=[worker.name], by=boss.name)
     await server.call(sessions.ADOPT, request, caller=dana)
@@ -145,7 +147,7 @@ async def test_a_sender_can_follow_the_receipts_of_its_mail(server: Server, join
     )
 
 
-async def test_the_end_of_a_session_ends_its_wait(server: Server, join: Join, dana: Caller) -> None:
+async def test_the_end_of_a_session_ends_its_wait_for_mail(server: Server, join: Join, dana: Caller) -> None:
     worker = await join("w")
     waits = asyncio.ensure_future(server.call(mail.WAIT, mail_shapes.WaitMail(timeout=20_000), caller=worker))
     async with asyncio.timeout(20):

@@ -1,4 +1,4 @@
-"""Test the secrets of a data directory: stable, private, and replaced after an exposure."""
+"""The secrets of a data directory stay the same, are private, and are replaced after an exposure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from maestro.server.secrets import Secrets
 from maestro.system import private_home
 
 
-def test_secrets_are_created_once_and_only_for_their_owner(tmp_path: Path) -> None:
+def test_secrets_are_created_once_with_access_only_for_their_owner(tmp_path: Path) -> None:
     first, second = Secrets(tmp_path), Secrets(tmp_path)
     assert first.session_token("ses_a") == second.session_token("ses_a") != first.session_token("ses_b")
     token = (tmp_path / "token").read_text().strip()
@@ -19,7 +19,7 @@ def test_secrets_are_created_once_and_only_for_their_owner(tmp_path: Path) -> No
     assert {(tmp_path / name).stat().st_mode & 0o777 for name in ("token", "secret")} == {0o600}
 
 
-def test_a_runner_secret_belongs_to_one_session_and_one_epoch(tmp_path: Path) -> None:
+def test_each_session_and_each_epoch_has_its_own_runner_secret(tmp_path: Path) -> None:
     secrets = Secrets(tmp_path)
     assert len({secrets.runner_secret(*key) for key in (("ses_a", 1), ("ses_a", 2), ("ses_b", 1))}) == 3
 

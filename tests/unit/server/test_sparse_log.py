@@ -1,4 +1,4 @@
-"""Test the filter that keeps repeated warnings out of the log."""
+"""The log filter drops repeated warnings and counts them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def record(text: str, level: int = logging.WARNING) -> logging.LogRecord:
 
 @pytest.fixture
 def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """Return a list with the present time, which the filter reads."""
+    """Return a list whose only item is the time that the filter reads."""
     time = [100.0]
     monkeypatch.setattr(sparse_log.time, "monotonic", lambda: time[0])
     return time
@@ -31,12 +31,12 @@ def test_a_repeated_warning_passes_once_a_minute_with_a_count(now: list[float]) 
     assert log.filter(later) and later.msg == "Invalid HTTP request (3 more since the last line)"
 
 
-def test_each_text_has_its_own_minute(now: list[float]) -> None:
+def test_a_warning_with_another_text_passes_at_once(now: list[float]) -> None:
     log = SparseLog()
     assert log.filter(record("one")) and log.filter(record("two"))
 
 
 @pytest.mark.parametrize("level", [logging.INFO, logging.ERROR])
-def test_other_levels_always_pass(now: list[float], level: int) -> None:
+def test_log_records_of_other_levels_always_pass(now: list[float], level: int) -> None:
     log = SparseLog()
     assert all(log.filter(record("text", level)) for _ in range(3))

@@ -1,4 +1,4 @@
-"""The internals of uvicorn that Maestro overrides or reads. A version of uvicorn without them fails here, by name."""
+"""The installed uvicorn has all internals that Maestro overrides or reads; a failure names the missing internal."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ TRANSPORT_METHODS = {"abort", "close", "get_extra_info", "is_closing", "pause_re
 
 
 @pytest.mark.parametrize("ours", OVERRIDDEN, ids=lambda ours: ours.__name__)
-def test_the_overridden_methods_exist_with_the_same_parameters(ours: type) -> None:
+def test_the_overridden_methods_of_uvicorn_exist_with_the_same_parameters(ours: type) -> None:
     theirs, names = OVERRIDDEN[ours]
     missing = sorted(name for name in names if not hasattr(theirs, name))
     assert not missing, f"uvicorn has no {theirs.__name__}.{missing} any more"
@@ -55,10 +55,10 @@ def test_the_overridden_methods_exist_with_the_same_parameters(ours: type) -> No
 def test_the_list_of_overridden_methods_is_complete(ours: type) -> None:
     theirs, names = OVERRIDDEN[ours]
     found = {name for name in vars(ours) if hasattr(theirs, name) and not name.startswith("__")}
-    assert found == names, "uvicorn has a new attribute of this name, or the list above is not complete"
+    assert found == names, "uvicorn has a new attribute with the name of a method, or OVERRIDDEN is not complete"
 
 
-async def test_the_attributes_that_maestro_reads_exist() -> None:
+async def test_uvicorn_has_all_attributes_that_maestro_reads() -> None:
     config = uvicorn.Config("nothing:app", log_config=None, ws="none")
     config.load_app = lambda: None  # type: ignore[assignment, method-assign, return-value]
     protocol = HttpToolsProtocol(config, ServerState(), {}, asyncio.get_running_loop())
@@ -76,14 +76,14 @@ async def test_the_attributes_that_maestro_reads_exist() -> None:
 async def test_uvicorn_calls_only_the_methods_of_a_transport_that_joined_writes_passes_on() -> None:
     source = inspect.getsource(httptools_impl) + inspect.getsource(flow_control)
     called = set(re.findall(r"transport\.(\w+)\(", source)) - {"set_protocol"}  # only for web sockets, which are off
-    assert called <= TRANSPORT_METHODS, "JoinedWrites does not know a method that uvicorn calls"
+    assert called <= TRANSPORT_METHODS, "uvicorn calls a method that JoinedWrites does not pass on"
     transport = JoinedWrites(asyncio.Transport(), asyncio.get_running_loop())
     assert {
         name for name in TRANSPORT_METHODS if name in {*vars(transport), *vars(JoinedWrites)}
     } == TRANSPORT_METHODS
 
 
-def test_the_installed_version_is_within_the_tested_bounds() -> None:
+def test_the_installed_version_of_uvicorn_is_within_the_tested_bounds() -> None:
     dependencies = tomllib.loads(PROJECT.read_text())["project"]["dependencies"]
     bounds = next(found for text in dependencies if (found := re.fullmatch(r"uvicorn>=([\d.]+),<([\d.]+)", text)))
     low, high = (tuple(map(int, bound.split("."))) for bound in bounds.groups())

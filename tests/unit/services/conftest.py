@@ -1,4 +1,4 @@
-"""A store with two projects, and services called straight on it: no server between."""
+"""Provide a store with two projects, and a `World` that calls services on the store without a server."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ DAVE = Workspace("wsp_00000000000000000000000000", VC.id, "dave", "dave/vc", "/s
 
 
 class World:
-    """Runs services as some caller."""
+    """The store and the services of a test, with helpers that call the services as a chosen caller."""
 
     def __init__(self, store: SqliteStore, clock: FakeClock, blobs: Path) -> None:
         self.store = store
         self.clock = clock
         self.dana = person_caller("dana")
         self.coordinator = Caller(Role.COORDINATOR, "ses_c", session_id="ses_c", project_id=VC.id, human="dana")
-        self.tokens: dict[str, str] = {}  # of sessions
+        self.tokens: dict[str, str] = {}  # by session id
         self.hub = Hub()
         store.on_commit(self.hub.publish)
         self.blobs = Blobs(blobs)
@@ -61,19 +61,19 @@ class World:
         self.waits = MailWaits(store, self.hub, self.presence)
 
     async def do(self, service: Callable[..., Any], request: Any, *, by: Caller | None = None) -> Any:
-        """One use case in a transaction of its own."""
+        """Run `service` in a new transaction, as the person or as the caller `by`, and return its result."""
         return await self.store.write(lambda tx: service(tx, by or self.dana, request))
 
     async def log(self) -> list[Event]:
         return await self.store.read(lambda tx: tx.events.list_after(0, limit=1000))
 
-    # Sessions and what they work on
+    # Sessions, members and tasks
 
     async def join(
         self, name: str, *, under: Caller | None = None, by: Caller | None = None, **fields: Any
     ) -> Caller:
-        """A session that has just registered: by the person, or `by` another; `under` names its coordinator."""
-        self.clock.advance(0.01)  # so that ids are in the order of their making
+        """Register a session with the coordinator `under`, as the person or as `by`, and return its caller."""
+        self.clock.advance(0.01)  # a later time gives a later id, so ids sort in the order of creation
         request = session_ops.RegisterSession(
             name=name, project=fields.pop("project", VC.id), parent=under.name if under else None, **fields
         )
@@ -85,7 +85,7 @@ class World:
         return await self.join(name, under=under, mode=session_ops.SessionMode.COORDINATE, **fields)
 
     async def caller(self, session_id: str) -> Caller:
-        """A session as it is known now."""
+        """Return the present caller of a live session."""
         found = await self.store.read(lambda tx: tx.sessions.live_caller(session_id))
         assert found is not None
         return found
@@ -134,7 +134,7 @@ class World:
         return await self.do(self.sending.send_reply, request, by=by)
 
     async def unread(self, caller: Caller | None = None, **fields: Any) -> list[ReceivedMessage]:
-        """What an inbox offers; nothing is marked."""
+        """Return the unread messages of an inbox without marking a delivery as read."""
         request = mail_shapes.ReadInbox(peek=True, **fields)
         return (await self.reading.read_inbox(caller or self.dana, request)).messages
 
@@ -142,7 +142,7 @@ class World:
         return [message.subject for message in await self.unread(caller, **fields)]
 
     async def read(self, caller: Caller | None = None, **fields: Any) -> list[ReceivedMessage]:
-        """What an inbox offers, and all of it comes out."""
+        """Return the unread messages of an inbox and confirm that the caller received all of them."""
         by = caller or self.dana
         inbox = await self.reading.read_inbox(by, mail_shapes.ReadInbox(**fields))
         if inbox.receipt:
@@ -150,7 +150,7 @@ class World:
         return inbox.messages
 
     async def states(self, message: Any) -> dict[str, str]:
-        """How far a message has come, by mailbox."""
+        """Return the delivery status of a message for each mailbox."""
         found = await self.store.read(lambda tx: tx.mail.get(getattr(message, "id", message)))
         assert found is not None
         deliveries = await self.store.read(lambda tx: tx.deliveries.of_message(found.seq))

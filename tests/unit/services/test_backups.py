@@ -1,4 +1,4 @@
-"""Backups: a verified archive at the target, or an error and no file at the target."""
+"""A backup writes a verified archive to the target, or fails and leaves no file at the target."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LARGE = b"x" * (limits.inline_bytes_max + 1)  # stored as a blob file
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder for backups."""
+    """Create a folder for backups and return it."""
     folder = tmp_path / "backups"
     folder.mkdir()
     return folder
@@ -55,7 +55,7 @@ async def test_a_backup_holds_the_database_and_its_blobs(world: World, health: S
     assert list(folder.iterdir()) == [target], "the temporary folder is removed"
 
 
-async def test_an_existing_file_is_not_replaced(world: World, health: StorageHealth, folder: Path) -> None:
+async def test_a_backup_does_not_replace_an_existing_file(world: World, health: StorageHealth, folder: Path) -> None:
     target = folder / "all.tar"
     target.write_text("precious")
     with pytest.raises(errors.Conflict, match="already exists"):
@@ -63,12 +63,16 @@ async def test_an_existing_file_is_not_replaced(world: World, health: StorageHea
     assert target.read_text() == "precious"
 
 
-async def test_a_missing_directory_is_refused(world: World, health: StorageHealth, folder: Path) -> None:
+async def test_a_backup_into_a_missing_directory_is_refused(
+    world: World, health: StorageHealth, folder: Path
+) -> None:
     with pytest.raises(errors.NotFound, match="There is no directory"):
         await create_backup(world, health, folder / "missing" / "all.tar")
 
 
-async def test_a_name_that_is_too_long_is_refused(world: World, health: StorageHealth, folder: Path) -> None:
+async def test_a_backup_with_a_file_name_that_is_too_long_is_refused(
+    world: World, health: StorageHealth, folder: Path
+) -> None:
     with pytest.raises(errors.Invalid, match="cannot be created"):
         await create_backup(world, health, folder / ("x" * 300))
 

@@ -1,4 +1,4 @@
-"""Effects across nouns: handlers that run in the transaction of a change."""
+"""An effect calls the handlers that are bound to it, in order, within the transaction of a change."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from maestro.services import effects
 
 
-def test_handlers_run_in_their_order() -> None:
+def test_handlers_run_in_the_order_of_the_binding() -> None:
     calls: list[tuple[str, int]] = []
     effect: effects.TransactionEffect[[int]] = effects.TransactionEffect()
     effect.bind(lambda number: calls.append(("first", number)), lambda number: calls.append(("second", number)))
@@ -36,7 +36,7 @@ def test_a_handler_that_refuses_stops_the_handlers_after_it() -> None:
     assert calls == []
 
 
-def test_an_effect_without_handlers_is_a_fault_of_the_wiring() -> None:
+def test_an_effect_without_handlers_raises_an_assertion_error() -> None:
     effect: effects.TransactionEffect[[int]] = effects.TransactionEffect()
     with pytest.raises(AssertionError):
         effect(7)

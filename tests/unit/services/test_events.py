@@ -1,4 +1,4 @@
-"""Read and follow the event log: pages, streams, their ends, and snapshots for cursors that are not in the log."""
+"""Callers read the event log in pages or follow it as a stream; a cursor outside the log gets a snapshot."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ async def test_the_person_reads_all_projects_or_a_named_project(world: World, lo
     assert {event.project for event in (await read(log, world.dana, project="other")).events} == {OTHER.id}
 
 
-async def test_pages_follow_each_other_by_the_cursor(world: World, log: EventLog) -> None:
+async def test_the_cursor_of_a_page_leads_to_the_next_page(world: World, log: EventLog) -> None:
     for _ in range(3):
         await world.task()
     first = await read(log, world.dana, limit=4)
@@ -86,7 +86,7 @@ async def test_pages_follow_each_other_by_the_cursor(world: World, log: EventLog
     assert len(rest.events) == 2 and rest.cursor is None
 
 
-async def test_only_the_wanted_kinds_are_read(world: World, log: EventLog) -> None:
+async def test_the_log_returns_only_events_of_the_wanted_kinds(world: World, log: EventLog) -> None:
     await world.task()
     page = await read(log, world.dana, kind=[EventKind.TASK_READY])
     assert [event.kind for event in page.events] == ["task.ready"]
@@ -117,7 +117,7 @@ async def test_the_stream_of_a_session_ends_with_the_session(world: World, log: 
     assert await take_all(following) == []
 
 
-async def test_an_old_end_of_a_session_that_came_back_does_not_end_its_stream(world: World, log: EventLog) -> None:
+async def test_an_earlier_end_of_a_revived_session_does_not_end_its_stream(world: World, log: EventLog) -> None:
     worker = await world.join("w")
     await world.end(worker, "lost")
     token_hash = lifecycle.hash_token(world.tokens[worker.name])

@@ -1,4 +1,4 @@
-"""Holes that were found and closed: what a session must not get by a way around."""
+"""An agent gains no rights when its session ends."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Join = Callable[..., Awaitable[Caller]]
 async def test_an_agent_that_ends_its_session_does_not_become_the_person(
     server: Server, dana: Caller, vc: str
 ) -> None:
-    here = SocketPeer(os.getuid(), os.getppid())  # not below the server, which is this process
+    here = SocketPeer(os.getuid(), os.getppid())  # the parent of the server process
     assert (await server.identify(token="", peer=here)).role is Role.PERSON
     made = await server.call(sessions.REGISTER, RegisterSession(project=vc, name="w", pid=here.pid), caller=dana)
     assert (await server.identify(token="", peer=here)).session_id == made.id
@@ -29,11 +29,9 @@ async def test_an_agent_that_ends_its_session_does_not_become_the_person(
     assert (await server.identify(token="", peer=here)).role is Role.NOBODY
 
 
-async def test_a_session_that_has_ended_writes_nothing_any_more(
-    server: Server, dana: Caller, vc: str, join: Join
-) -> None:
+async def test_an_ended_session_cannot_start_a_task(server: Server, dana: Caller, vc: str, join: Join) -> None:
     await server.call(tasks.CREATE, CreateTask(project=vc, title="a"), caller=dana)
-    worker = await join("w")  # who it is was settled before its session ended
+    worker = await join("w")  # the caller is identified before its session ends
     await server.call(sessions.END, EndSession(id=worker.session_id), caller=dana)
     for key in ("", "k"):
         with pytest.raises(errors.NotAuthenticated):

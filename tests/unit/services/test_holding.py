@@ -1,4 +1,4 @@
-"""The cells of the table that say *held*: by a worker that holds the task, and by one that does not."""
+"""A worker calls the operations for holders only on a task that the worker holds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from maestro.server.app import Server
 
 Join = Callable[..., Awaitable[Caller]]
 
-# What each needs besides the task.
+# The request fields of each operation besides the task.
 FIELDS: dict[str, dict[str, Any]] = {
     "task.edit": {"title": "b"},
     "task.release": {},
@@ -34,12 +34,12 @@ FIELDS: dict[str, dict[str, Any]] = {
 HELD = [name for name, operation in REGISTRY.items() if Callers.HOLDER in operation.callers]
 
 
-def test_each_held_cell_is_tried_here() -> None:
+def test_these_tests_cover_each_operation_for_holders() -> None:
     assert set(FIELDS) == set(HELD)
 
 
 @pytest.mark.parametrize("name", HELD)
-async def test_only_on_a_task_that_it_holds(
+async def test_a_worker_calls_an_operation_for_holders_only_on_a_task_that_the_worker_holds(
     server: Server, dana: Caller, vc: str, join: Join, name: str, tmp_path: Path
 ) -> None:
     for title in ("a", "b"):
@@ -58,7 +58,7 @@ async def test_only_on_a_task_that_it_holds(
         block = msgspec.convert({"id": "#1", "reason": "x"}, tasks.BLOCK.request)
         await server.call(tasks.BLOCK, block, caller=holder)
     before = await server.store.read(lambda tx: tx.events.last_seq())
-    for ref in ("#1", "#2"):  # held by another, and held by nobody
+    for ref in ("#1", "#2"):  # another session holds the first task, and no session holds the second task
         with pytest.raises(errors.ClaimLost):
             request = msgspec.convert({"id": ref, **FIELDS[name]}, operation.request)
             await server.call(operation, request, caller=stranger)

@@ -15,7 +15,7 @@ _SECONDS_MAX = 10.0
 
 
 class Rounds:
-    """A job that is never due by itself, and counts its rounds."""
+    """A job that counts its rounds and runs again only after a nudge."""
 
     name = "rounds"
 
@@ -44,7 +44,7 @@ async def test_a_nudge_from_another_thread_runs_the_job(clock: FakeClock) -> Non
 
 
 class DueRounds(Rounds):
-    """A job that is due again at once; its first round fails."""
+    """A job that is due again after its first round; if `error` is given, the first round raises it."""
 
     def __init__(self, clock: FakeClock, *, error: Exception | None = None) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Tokens are hidden in every field of a request."""
+"""`hide_tokens` replaces tokens in every field of a request."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""What is said in a project stays in it: no way around shows a session the mail, asks or reports of another."""
+"""A session does not read the manifest, the transcript or the asks of a session of another project."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from maestro.services.supervision.terminals import Terminals
 
 
 class Walled:
-    """A session of vc that was told and asked things, and one of another project that looks."""
+    """A spawned session of project vc, and a session of another project that tries to read its texts."""
 
     def __init__(self, world: World, worker: Caller, stranger: Caller) -> None:
         self.world, self.worker, self.stranger = world, worker, stranger
@@ -44,7 +44,7 @@ async def walled(world: World) -> Walled:
     return Walled(world, await spoken_with(world, "w"), await world.boss("stranger", project=OTHER.id))
 
 
-async def test_what_a_session_was_told_is_for_its_project(walled: Walled) -> None:
+async def test_a_session_of_another_project_cannot_read_the_manifest_of_a_session(walled: Walled) -> None:
     request = ops.OneSession(id=walled.worker.name)
     with pytest.raises(errors.NotPermitted, match="w belongs to the project vc") as refused:
         await walled.read(control.read_manifest, request, walled.stranger)
@@ -54,7 +54,9 @@ async def test_what_a_session_was_told_is_for_its_project(walled: Walled) -> Non
         assert await walled.read(control.read_manifest, request, by)
 
 
-async def test_what_its_terminal_showed_too(walled: Walled, tmp_path: Path) -> None:
+async def test_a_session_of_another_project_cannot_read_the_transcript_of_a_session(
+    walled: Walled, tmp_path: Path
+) -> None:
     runners: Any = SimpleNamespace(session_folder=lambda session_id: tmp_path)
     (tmp_path / "transcript.cast").write_text('{"version": 2}\n[0.1, "o", "secret"]\n')
     terminals = Terminals(walled.world.store, runners)
@@ -66,7 +68,7 @@ async def test_what_its_terminal_showed_too(walled: Walled, tmp_path: Path) -> N
         assert (await terminals.read_logs(by, request)).text == "secret"
 
 
-async def test_what_a_session_asks_is_for_its_project(walled: Walled) -> None:
+async def test_a_session_of_another_project_cannot_read_the_asks_of_a_session(walled: Walled) -> None:
     await walled.world.do(asks.create_ask, ask_ops.CreateAsk(title="Secret?"), by=walled.worker)
     one = ops.OneSession(id=walled.worker.name)
     seen = await walled.read(views.show_session, one, walled.stranger)

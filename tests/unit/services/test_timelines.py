@@ -1,4 +1,4 @@
-"""Timelines of tasks, sessions and runs, in pages and as an export."""
+"""Callers read the timeline of a task, a session or a run in pages or as an export."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ async def test_a_timeline_is_read_in_pages_to_its_end(world: World) -> None:
         assert len(page.events) <= 100 and page.truncated is (page.cursor is not None)
         moments, cursor = moments + page.events, page.cursor
     numbers = [moment.seq for moment in moments]
-    assert numbers == sorted(set(numbers)), "in order, nothing twice"
+    assert numbers == sorted(set(numbers)), "the pages return each event once and in order"
     assert [moment.kind for moment in moments][:3] == ["task.created", "task.ready", "run.started"]
     assert [moment.kind for moment in moments][-2:] == ["task.edited", "run.ended"]
     waited = [moment.data["note"] for moment in moments if moment.kind == "run.waiting"]
@@ -62,7 +62,7 @@ async def test_an_export_holds_the_whole_timeline(world: World) -> None:
     assert len(story.events) > 2 * limits.page_items_max and story.events[-1].kind == "run.ended"
 
 
-async def test_an_unknown_cursor_is_refused(world: World) -> None:
+async def test_a_timeline_cursor_that_is_no_number_is_refused(world: World) -> None:
     run_id = await long_run(world, events=1)
     with pytest.raises(errors.Invalid):
         await world.do(timelines.show_timeline, ops.ShowTimeline(run=run_id, cursor="yesterday"))
@@ -87,7 +87,7 @@ async def test_a_session_of_another_project_sees_an_outline_of_a_timeline(world:
 
 
 @pytest.mark.parametrize("subjects", [{}, {"task": "#1", "session": "w"}])
-async def test_a_timeline_is_of_exactly_one_object(world: World, subjects: dict[str, str]) -> None:
+async def test_a_timeline_request_must_name_exactly_one_object(world: World, subjects: dict[str, str]) -> None:
     with pytest.raises(errors.Invalid, match="Name a task, a session or a run"):
         await world.do(timelines.show_timeline, ops.ShowTimeline(project="vc", **subjects))
 
@@ -105,7 +105,7 @@ async def test_the_timeline_of_a_task_includes_its_children_and_its_workers(worl
 
 
 @pytest.mark.parametrize(("target", "kind", "status"), [("vc#1", "task", "in_progress"), ("w", "session", "working")])
-async def test_the_form_of_a_bare_target_says_what_is_exported(
+async def test_an_export_recognises_a_task_or_a_session_by_the_form_of_the_target(
     world: World, target: str, kind: str, status: str
 ) -> None:
     await world.task(held_by=await world.join("w"), description="Parse the header.")

@@ -1,4 +1,4 @@
-"""Whoever's session ends waits no longer, whatever it waits for."""
+"""The end of a session ends the waits of the session."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ async def for_an_answer(world: World, worker: Any) -> Any:
 
 
 @pytest.mark.parametrize("begin", [for_an_answer])
-async def test_the_end_of_its_session_ends_a_wait(world: World, begin: Callable[..., Any]) -> None:
+async def test_the_end_of_a_session_ends_the_wait_of_the_session(world: World, begin: Callable[..., Any]) -> None:
     worker = await world.join("w")
     waiting = asyncio.create_task(await begin(world, worker))
     await asyncio.sleep(0.05)

@@ -1,4 +1,4 @@
-"""The archive of a backup: packed, missing and damaged files."""
+"""An archive contains the database and its content files, and its verification finds missing and damaged files."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_an_archive_holds_the_database_and_the_named_files(tmp_path: Path, blobs
     assert files.damaged == []
 
 
-def test_an_existing_file_is_not_overwritten(tmp_path: Path, blobs: Blobs, database: Path) -> None:
+def test_packing_an_archive_does_not_overwrite_an_existing_file(tmp_path: Path, blobs: Blobs, database: Path) -> None:
     archive = tmp_path / "all.tar"
     archive.write_text("precious")
     with pytest.raises(FileExistsError):
@@ -51,7 +51,7 @@ def test_an_existing_file_is_not_overwritten(tmp_path: Path, blobs: Blobs, datab
     assert archive.read_text() == "precious"
 
 
-def test_verification_lists_damaged_files(tmp_path: Path, blobs: Blobs, database: Path) -> None:
+def test_the_verification_of_an_archive_lists_damaged_files(tmp_path: Path, blobs: Blobs, database: Path) -> None:
     name = blobs.store_content(LARGE).sha256
     blobs.path_of(name).write_bytes(b"y")
     archive = tmp_path / "all.tar"
@@ -60,7 +60,9 @@ def test_verification_lists_damaged_files(tmp_path: Path, blobs: Blobs, database
     assert files.damaged == [name]
 
 
-def test_verification_refuses_another_database(tmp_path: Path, blobs: Blobs, database: Path) -> None:
+def test_the_verification_of_an_archive_refuses_another_database(
+    tmp_path: Path, blobs: Blobs, database: Path
+) -> None:
     archive = tmp_path / "all.tar"
     files = pack_archive(archive, database, blobs, [])
     database.write_bytes(b"changed")
@@ -68,7 +70,7 @@ def test_verification_refuses_another_database(tmp_path: Path, blobs: Blobs, dat
         verify_archive(archive, database, files)
 
 
-def test_sound_files_are_accepted() -> None:
+def test_an_archive_with_sound_files_is_accepted() -> None:
     ArchivedFiles(packed=2).require_all_sound()
 
 
@@ -80,7 +82,7 @@ def test_sound_files_are_accepted() -> None:
         (ArchivedFiles(missing=["m"], damaged=["d"]), errors.FileDamaged),
     ],
 )
-def test_missing_and_damaged_files_are_refused_by_name(
+def test_an_archive_with_missing_or_damaged_files_is_refused_with_their_names(
     files: ArchivedFiles, error: type[errors.MaestroError]
 ) -> None:
     with pytest.raises(error) as caught:
@@ -91,7 +93,7 @@ def test_missing_and_damaged_files_are_refused_by_name(
     assert ("Damaged: d." in caught.value.message) == bool(files.damaged)
 
 
-def test_a_long_list_of_files_is_cut() -> None:
+def test_a_long_list_of_missing_files_is_cut_in_the_message() -> None:
     names = [f"file-{number}" for number in range(limits.names_in_message_max + 2)]
     with pytest.raises(errors.FileMissing) as caught:
         ArchivedFiles(missing=names).require_all_sound()
@@ -101,7 +103,7 @@ def test_a_long_list_of_files_is_cut() -> None:
     assert "more" not in caught.value.message
 
 
-def test_a_hash_covers_the_whole_file() -> None:
+def test_the_hash_of_a_file_covers_the_whole_file() -> None:
     data = bytes(range(256)) * 10_000
     assert hash_file(io.BytesIO(data)) != hash_file(io.BytesIO(data[:-1]))
     assert hash_file(io.BytesIO(b"")) == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"

@@ -1,4 +1,4 @@
-"""Large contents as files: storing, checking against the name, and removal."""
+"""Large contents are stored as private files, checked against their hash, and removed when they are not needed."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def test_only_a_content_above_the_limit_becomes_a_file(blobs: Blobs) -> None:
     assert blobs.load_content(small) == LARGE[:-1] and blobs.load_content(large) == LARGE
 
 
-def test_files_and_folders_are_private(blobs: Blobs) -> None:
+def test_content_files_and_their_folders_are_private(blobs: Blobs) -> None:
     blobs.store_content(LARGE)
     file = blobs.path_of(DIGEST)
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
 
 
-def test_a_content_stored_again_gets_a_new_time_and_keeps_its_file(blobs: Blobs) -> None:
+def test_a_content_that_is_stored_again_keeps_its_file_with_a_new_time(blobs: Blobs) -> None:
     blobs.store_content(LARGE)
     file = blobs.path_of(DIGEST)
     os.utime(file, (0, 0))
@@ -63,31 +63,33 @@ def test_a_damaged_file_is_refused_until_its_content_is_stored_again(blobs: Blob
     assert blobs.load_content(content) == LARGE
 
 
-def test_a_missing_file_is_refused_with_its_name(blobs: Blobs) -> None:
+def test_reading_a_missing_content_file_is_refused_with_its_name(blobs: Blobs) -> None:
     with pytest.raises(errors.FileMissing, match=DIGEST):
         blobs.read_file(DIGEST)
 
 
-def test_a_file_that_cannot_be_read_is_a_fault_of_the_storage(blobs: Blobs) -> None:
+def test_a_content_file_that_cannot_be_read_is_reported_as_a_storage_fault(blobs: Blobs) -> None:
     blobs.path_of(DIGEST).mkdir(parents=True)
     with pytest.raises(errors.StorageFailed, match=DIGEST):
         blobs.read_file(DIGEST)
 
 
-def test_a_folder_that_cannot_be_created_is_a_fault_of_the_storage(tmp_path: Path) -> None:
+def test_a_content_folder_that_cannot_be_created_is_reported_as_a_storage_fault(tmp_path: Path) -> None:
     (tmp_path / "blobs").write_text("a file in place of the folder")
     with pytest.raises(errors.StorageFailed, match="cannot be stored"):
         Blobs(tmp_path / "blobs").store_content(LARGE)
 
 
-def test_a_row_with_another_size_than_its_file_is_refused(blobs: Blobs) -> None:
+def test_a_content_whose_file_has_another_size_is_refused(blobs: Blobs) -> None:
     content = blobs.store_content(LARGE)
     with pytest.raises(errors.FileDamaged):
         blobs.load_content(msgspec.structs.replace(content, size=len(LARGE) + 1))
-    assert blobs.load_content(msgspec.structs.replace(content, size=0)) == LARGE, "an earlier version stored no size"
+    assert blobs.load_content(msgspec.structs.replace(content, size=0)) == LARGE, (
+        "A row without a size, of an earlier version, is refused."
+    )
 
 
-def test_a_row_whose_content_does_not_match_its_hash_is_refused(blobs: Blobs) -> None:
+def test_a_stored_content_that_does_not_match_its_hash_is_refused(blobs: Blobs) -> None:
     content = blobs.store_content(b"small")
     with pytest.raises(errors.StorageDamaged):
         blobs.load_content(msgspec.structs.replace(content, body=b"other"))
@@ -95,20 +97,20 @@ def test_a_row_whose_content_does_not_match_its_hash_is_refused(blobs: Blobs) ->
     assert blobs.load_content(StoredContent(None, None, 0, "")) == b""
 
 
-def test_a_file_whose_move_failed_leaves_no_part(blobs: Blobs) -> None:
+def test_a_failed_store_of_a_content_leaves_no_temporary_file(blobs: Blobs) -> None:
     blobs.path_of(DIGEST).mkdir(parents=True)  # a file cannot be renamed to a folder
     with pytest.raises(errors.StorageFailed):
         blobs.store_content(LARGE)
     assert list(blobs.path_of(DIGEST).parent.iterdir()) == [blobs.path_of(DIGEST)]
 
 
-def test_unfinished_files_are_not_listed(blobs: Blobs) -> None:
+def test_unfinished_content_files_are_not_listed(blobs: Blobs) -> None:
     blobs.store_content(LARGE)
     blobs.path_of(DIGEST).with_name(f".{DIGEST}.1.abcd").touch()
     assert blobs.all_files() == [blobs.path_of(DIGEST)]
 
 
-def test_no_file_is_removed_while_a_backup_copies_files(blobs: Blobs) -> None:
+def test_no_content_file_is_removed_while_removal_is_prevented(blobs: Blobs) -> None:
     blobs.store_content(LARGE)
     with blobs.prevent_removal():
         with blobs.prevent_removal():

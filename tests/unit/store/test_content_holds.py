@@ -1,4 +1,4 @@
-"""Holds on content files: a file stays as long as a request holds the file."""
+"""A content file is not removed as long as a request holds the file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from maestro.store.content_holds import FileHolds
 LARGE = b"x" * (limits.inline_bytes_max + 1)
 
 
-def test_a_file_is_removed_only_without_a_hold_and_without_a_row(tmp_path: Path) -> None:
+def test_a_content_file_is_removed_only_without_a_hold_and_without_a_row(tmp_path: Path) -> None:
     blobs = Blobs(tmp_path / "blobs")
     first, second = blobs.new_hold(), blobs.new_hold()
     with first:
@@ -23,7 +23,7 @@ def test_a_file_is_removed_only_without_a_hold_and_without_a_row(tmp_path: Path)
             blobs.discard_unneeded(first.digests, lambda digest: False)
             assert blobs.all_files()
         blobs.discard_unneeded(first.digests, lambda digest: False)
-        assert blobs.all_files(), "the first hold still holds the file"
+        assert blobs.all_files(), "The file was removed although the first hold still holds it."
     blobs.discard_unneeded(first.digests, lambda digest: True)
     assert blobs.load_content(stored) == LARGE
     blobs.discard_unneeded(second.digests, lambda digest: False)

@@ -1,4 +1,4 @@
-"""The decoder: fields take columns by name, types decide the conversion, other columns are refused."""
+"""The decoder assigns columns to fields by name, converts values by the field's type, and refuses other columns."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def decode(columns: dict[str, Any], decoder: Decoder[Any] = SAMPLE) -> Any:
     return decoder.for_columns(list(columns))(list(columns.values()))
 
 
-def test_fields_take_their_columns_in_any_order() -> None:
+def test_columns_are_assigned_to_fields_by_name_in_any_order() -> None:
     assert decode({"size": 3, "name": "a"}) == decode({"name": "a", "size": 3}) == Sample(name="a", size=3)
 
 
@@ -67,7 +67,7 @@ def test_the_type_of_a_field_decides_the_conversion(column: str, stored: Any, va
     assert getattr(decode({"name": "a", column: stored}), column) == value
 
 
-def test_a_converter_gets_the_columns_that_its_parameters_name() -> None:
+def test_a_converter_gets_the_columns_with_the_names_of_its_parameters() -> None:
     decoder = Decoder(Sample, size=lambda width, height: width * height)
     assert decode({"height": 2, "name": "a", "width": 3}, decoder).size == 6
 
@@ -78,11 +78,11 @@ def test_a_named_tuple_is_decoded_like_a_struct() -> None:
 
 
 @pytest.mark.parametrize("columns", [["name", "unknown"], ["size"], ["name", "name"], []])
-def test_columns_that_do_not_fit_are_refused(columns: list[str]) -> None:
+def test_columns_that_do_not_fit_the_type_are_refused(columns: list[str]) -> None:
     with pytest.raises(TypeError, match="do not fit Sample"):
         Decoder(Sample).for_columns(columns)
 
 
-def test_a_damaged_value_is_refused() -> None:
+def test_decoding_a_damaged_value_is_refused() -> None:
     with pytest.raises(msgspec.DecodeError):
         decode({"name": "a", "texts": "[1"})

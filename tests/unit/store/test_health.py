@@ -1,4 +1,4 @@
-"""The known problems of a data directory."""
+"""The known problems of a data directory are recorded in a file until they are solved or accepted."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def health(tmp_path: Path) -> StorageHealth:
     return StorageHealth(tmp_path)
 
 
-def test_a_problem_is_noted_once_and_outlives_the_server(health: StorageHealth, tmp_path: Path) -> None:
+def test_a_problem_is_recorded_once_and_read_by_the_next_server(health: StorageHealth, tmp_path: Path) -> None:
     assert health.record_finding(DAMAGED, at=AT)
     assert not health.record_finding(DamageFinding(DamageKind.DATABASE, "another page"), at=AT)
     health.set_ask(DamageKind.DATABASE, "ask_1")
@@ -31,7 +31,7 @@ def test_a_problem_is_noted_once_and_outlives_the_server(health: StorageHealth, 
     assert (known.kind, known.text, known.found_at, known.ask_id) == (DamageKind.DATABASE, DAMAGED.text, AT, "ask_1")
 
 
-def test_a_check_forgets_what_it_no_longer_finds_but_never_a_loss(health: StorageHealth, tmp_path: Path) -> None:
+def test_a_check_removes_solved_problems_but_never_a_loss_of_events(health: StorageHealth, tmp_path: Path) -> None:
     for finding in (LOST, DAMAGED):
         health.record_finding(finding, at=AT)
     later = AT + timedelta(days=1)
@@ -41,7 +41,7 @@ def test_a_check_forgets_what_it_no_longer_finds_but_never_a_loss(health: Storag
     assert health.checked_at == StorageHealth(tmp_path).checked_at == later
 
 
-def test_a_store_that_lost_events_is_not_whole_until_the_loss_is_accepted(health: StorageHealth) -> None:
+def test_a_store_with_lost_events_is_refused_until_the_loss_is_accepted(health: StorageHealth) -> None:
     health.require_no_lost_events()
     health.record_finding(LOST, at=AT)
     with pytest.raises(errors.StorageDamaged, match="events are lost"):
@@ -51,6 +51,6 @@ def test_a_store_that_lost_events_is_not_whole_until_the_loss_is_accepted(health
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe", b'{"problems": 3}'])
-def test_a_file_that_cannot_be_read_counts_as_none(tmp_path: Path, content: bytes) -> None:
+def test_an_unreadable_health_file_is_treated_as_missing(tmp_path: Path, content: bytes) -> None:
     (tmp_path / HEALTH).write_bytes(content)
     assert StorageHealth(tmp_path).problems == []

@@ -1,4 +1,4 @@
-"""The mark beside the database."""
+"""The mark stores the number of the last event beside the database, and a damaged mark is not read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def mark(tmp_path: Path) -> Mark:
     return Mark(tmp_path / "maestro.mark")
 
 
-def test_a_mark_is_read_as_it_was_written(mark: Mark) -> None:
+def test_a_written_mark_is_read_back_unchanged(mark: Mark) -> None:
     assert mark.read() is None
     for seq in (0, 7, 10**15, 3):
         mark.write(seq)
@@ -23,15 +23,15 @@ def test_a_mark_is_read_as_it_was_written(mark: Mark) -> None:
 
 
 @pytest.mark.parametrize("length", range(30))
-def test_half_a_mark_is_no_mark(mark: Mark, tmp_path: Path, length: int) -> None:
-    """Whatever a crash leaves, a number that was never written is not read."""
+def test_an_incomplete_mark_is_not_read(mark: Mark, tmp_path: Path, length: int) -> None:
+    """Check each length that a crash can leave: a number that was never written must not be read."""
     mark.write(12345)
     file = tmp_path / "maestro.mark"
     file.write_bytes(file.read_bytes()[:length])
     assert mark.read() is None
 
 
-def test_a_changed_mark_is_no_mark(mark: Mark, tmp_path: Path) -> None:
+def test_a_changed_mark_is_not_read_until_it_is_written_again(mark: Mark, tmp_path: Path) -> None:
     mark.write(12345)
     file = tmp_path / "maestro.mark"
     file.write_bytes(file.read_bytes().replace(b"12345", b"92345"))
@@ -40,12 +40,12 @@ def test_a_changed_mark_is_no_mark(mark: Mark, tmp_path: Path) -> None:
     assert mark.read() == 12346
 
 
-def test_a_mark_that_cannot_be_written_harms_nobody(tmp_path: Path) -> None:
+def test_a_mark_that_cannot_be_written_raises_no_error(tmp_path: Path) -> None:
     Mark(tmp_path / "nowhere" / "maestro.mark").write(1)
 
 
 @pytest.mark.parametrize(
     ("last", "marked", "is_lost"), [(5, None, False), (5, 5, False), (6, 5, False), (4, 5, True)]
 )
-def test_only_a_store_behind_its_mark_lost_events(last: int, marked: int | None, is_lost: bool) -> None:
+def test_only_a_store_behind_its_mark_has_lost_events(last: int, marked: int | None, is_lost: bool) -> None:
     assert (find_lost_events(last, marked) is not None) is is_lost

@@ -1,4 +1,4 @@
-"""The named statements: the format of the files, and the statements of the SQLite driver."""
+"""SQL files are split into named statements and fragments, and a driver loads the complete statements."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ id, title
 """
 
 
-def test_a_file_is_split_into_statements_and_fragments_without_comments() -> None:
+def test_an_sql_file_is_split_into_statements_and_fragments_without_comments() -> None:
     assert statements.split_file(FILE) == [
         ("name", "task_get", "SELECT {task}\n  FROM tasks\n WHERE id = :id"),
         ("fragment", "task", "id, title"),
     ]
 
 
-def test_loaded_statements_have_their_fragments_filled_in() -> None:
+def test_loaded_statements_contain_no_placeholder_of_a_fragment() -> None:
     loaded = statements.load("sqlite")
     assert loaded
     for name, sql in loaded.items():
@@ -45,7 +45,7 @@ def test_every_statement_and_fragment_of_a_folder_has_its_own_name() -> None:
         assert names and len(set(names)) == len(names)
 
 
-def test_a_driver_gets_the_common_statements_and_its_own() -> None:
+def test_a_driver_loads_the_common_statements_and_its_own_statements() -> None:
     common = {
         name
         for file in (files("maestro.store") / "sql" / "common").iterdir()

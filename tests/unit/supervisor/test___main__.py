@@ -1,4 +1,4 @@
-"""The supervisor's lock and the line of a started server."""
+"""Only one supervisor gets the lock of a data directory, and the supervisor reads the first line of its server."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from maestro.supervisor.__main__ import read_line, take_lock
 
 
 def test_the_lock_file_names_the_supervisor_and_is_private(tmp_path: Path) -> None:
-    (tmp_path / LOCK_FILE).write_text("4194304999\n")  # a longer pid, of an earlier supervisor
+    (tmp_path / LOCK_FILE).write_text("4194304999\n")  # an earlier supervisor with a longer pid
     (tmp_path / LOCK_FILE).chmod(0o600)
     lock = take_lock(str(tmp_path))
     assert lock is not None
@@ -35,7 +35,7 @@ def test_a_second_supervisor_gets_no_lock_until_the_first_has_ended(tmp_path: Pa
     os.close(second)
 
 
-def test_a_command_that_holds_the_lock_for_a_moment_does_not_prevent_the_supervisor(tmp_path: Path) -> None:
+def test_the_supervisor_waits_while_a_command_holds_the_lock_for_a_moment(tmp_path: Path) -> None:
     with (tmp_path / LOCK_FILE).open("w") as held:
         fcntl.flock(held, fcntl.LOCK_SH)
         releasing = threading.Timer(0.1, fcntl.flock, (held, fcntl.LOCK_UN))
@@ -49,7 +49,9 @@ def test_a_command_that_holds_the_lock_for_a_moment_does_not_prevent_the_supervi
 @pytest.mark.parametrize(
     ("pieces", "line"), [([b"rea", b"dy\n"], b"ready\n"), ([b"problem: po"], b"problem: po"), ([], b"")]
 )
-def test_the_line_of_a_server_is_read_to_its_end_or_to_the_servers_end(pieces: list[bytes], line: bytes) -> None:
+def test_the_line_of_a_server_is_read_to_its_newline_or_to_the_end_of_the_server(
+    pieces: list[bytes], line: bytes
+) -> None:
     reader, writer = os.pipe()
     for piece in pieces:
         os.write(writer, piece)
@@ -58,9 +60,9 @@ def test_the_line_of_a_server_is_read_to_its_end_or_to_the_servers_end(pieces: l
     os.close(reader)
 
 
-def test_the_end_of_the_line_ends_the_wait() -> None:
+def test_reading_the_line_ends_at_the_newline_while_the_server_still_runs() -> None:
     reader, writer = os.pipe()
     os.write(writer, b"ready\n")
-    assert read_line(reader) == b"ready\n"  # although the server still holds its end
+    assert read_line(reader) == b"ready\n"  # although the server has not closed the pipe
     os.close(reader)
     os.close(writer)

@@ -1,4 +1,4 @@
-"""The process name of a supervisor: one for each data directory, short enough for the system, and recognisable."""
+"""Each data directory gives its supervisor a process name that fits the system's limit and can be recognised."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from maestro.supervisor import is_supervisor_name, supervisor_process_name
 SYSTEM_CHARS_MAX = 15  # Linux cuts longer process names
 
 
-def test_the_name_is_recognised_and_fits_into_the_limit_of_the_system(tmp_path: Path) -> None:
+def test_a_supervisor_name_is_recognised_and_fits_into_the_limit_of_the_system(tmp_path: Path) -> None:
     for number in range(50):
         name = supervisor_process_name(str(tmp_path / str(number)))
         assert len(name) == SYSTEM_CHARS_MAX and is_supervisor_name(name)
 
 
-def test_each_data_directory_has_its_name_by_its_real_path(tmp_path: Path) -> None:
+def test_the_supervisor_name_depends_on_the_real_path_of_the_data_directory(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "link").symlink_to("data")
     name = supervisor_process_name(str(tmp_path / "data"))

@@ -1,4 +1,4 @@
-"""ASGI for the HTTP surfaces: bodies within a limit, tokens, answers, and clients that leave."""
+"""The ASGI helpers read bodies within a limit and tokens, send answers, and cancel work when the client leaves."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DISCONNECT: Message = {"type": "http.disconnect"}
 
 
 def receiving(*messages: Message) -> Receive:
-    """Return a `receive` that gives the messages in turn."""
+    """Return a `receive` function that returns the messages one after another."""
     remaining = iter(messages)
 
     async def receive() -> Message:
@@ -39,7 +39,7 @@ def part(body: bytes, *, more: bool) -> Message:
         (b"", ""),
     ],
 )
-def test_only_a_bearer_token_counts(header: bytes, token: str) -> None:
+def test_only_a_bearer_token_is_read_from_the_authorization_header(header: bytes, token: str) -> None:
     assert asgi.read_bearer_token({b"authorization": header}) == token
     assert asgi.read_bearer_token({}) == ""
 
@@ -52,7 +52,7 @@ async def test_the_parts_of_a_body_are_joined() -> None:
     assert await asgi.read_body(receiving({"type": "http.request"})) == b""
 
 
-async def test_a_body_may_be_as_large_as_the_limit_and_no_larger() -> None:
+async def test_a_body_above_the_limit_is_refused() -> None:
     assert await asgi.read_body(receiving(part(b"12", more=True), part(b"34", more=False)), bytes_max=4) == b"1234"
     with pytest.raises(errors.TooLarge, match="at most 3 bytes"):
         await asgi.read_body(receiving(part(b"12", more=True), part(b"34", more=True)), bytes_max=3)
@@ -62,19 +62,19 @@ async def test_a_body_may_be_as_large_as_the_limit_and_no_larger() -> None:
         await asgi.read_body(receiving(part(b"x" * (limits.body_bytes_max + 1), more=False)))
 
 
-async def test_a_client_that_leaves_within_its_body_has_sent_none() -> None:
+async def test_an_incomplete_body_is_read_as_no_body() -> None:
     assert await asgi.read_body(receiving(part(b"a", more=True), DISCONNECT)) is None
     with pytest.raises(errors.Invalid, match="ended before its body was complete"):
         await asgi.require_body(receiving(DISCONNECT))
 
 
-async def test_a_replayed_body_comes_before_the_rest_of_the_connection() -> None:
+async def test_a_replayed_body_is_received_before_later_messages() -> None:
     receive = asgi.replay_body(b"again", receiving(DISCONNECT))
     assert await receive() == part(b"again", more=False)
     assert await receive() == DISCONNECT
 
 
-async def test_an_answer_has_its_length_and_further_headers() -> None:
+async def test_an_answer_has_the_content_length_and_the_given_headers() -> None:
     sent: list[Message] = []
 
     async def send(message: Message) -> None:
@@ -86,7 +86,7 @@ async def test_an_answer_has_its_length_and_further_headers() -> None:
     assert sent[0]["headers"] == [asgi.JSON_HEADER, (b"content-length", b"2"), (b"allow", b"POST")]
 
 
-async def test_work_is_returned_while_the_client_stays() -> None:
+async def test_the_result_of_work_is_returned_while_the_client_is_connected() -> None:
     async def work() -> str:
         return "done"
 
@@ -107,7 +107,7 @@ async def test_an_error_of_the_work_reaches_the_caller() -> None:
         await asgi.await_while_connected(work(), stay, closed="gone")
 
 
-async def test_work_is_cancelled_and_finished_when_the_client_leaves() -> None:
+async def test_work_is_cancelled_and_awaited_when_the_client_leaves() -> None:
     steps: list[str] = []
     started = asyncio.Event()
 

@@ -1,4 +1,4 @@
-"""The log of refusals: the first at once, further ones counted, and only causes of the server."""
+"""Refusals with a cause in the server are logged: the first at once, and further refusals as a count."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ async def test_refusals_that_the_caller_caused_are_not_logged(caplog: pytest.Log
     assert caplog.messages == []
 
 
-async def test_the_first_refusal_is_logged_at_once_and_others_are_counted(caplog: pytest.LogCaptureFixture) -> None:
+async def test_the_first_refusal_of_a_kind_is_logged_at_once_and_others_are_counted(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     refusals = RefusalLog()
     for number in range(3):
         refusals.log_refusal(errors.StorageFailed(f"disk {number}"))
@@ -42,7 +44,7 @@ async def test_counted_refusals_are_logged_after_the_interval(
     assert "second" in caplog.messages[1]
 
 
-async def test_only_a_lack_of_system_resources_is_a_fault_of_the_server(caplog: pytest.LogCaptureFixture) -> None:
+async def test_only_a_lack_of_system_resources_is_logged_as_a_system_fault(caplog: pytest.LogCaptureFixture) -> None:
     refusals = RefusalLog()
     assert refusals.find_system_fault(ValueError("a bug")) is None and caplog.messages == []
     fault = refusals.find_system_fault(OSError(errno.EMFILE, "Too many open files"))

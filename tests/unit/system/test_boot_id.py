@@ -1,4 +1,4 @@
-"""A process is known by number, start time and start of the machine, to the server and to runners alike."""
+"""Server and runner identify a process by its number, its start time and the start of the machine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from maestro.system import boot_id, processes
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="start times are absolute elsewhere")
 
 
-def test_server_and_runner_say_the_same_of_a_process() -> None:
+def test_server_and_runner_compute_the_same_start_of_a_process() -> None:
     found = processes.find_process(os.getpid())
     assert found is not None and found.started == process_tree.process_start(os.getpid())
     ticks, _, boot = found.started.partition("@")
@@ -33,8 +33,10 @@ def test_server_and_runner_say_the_same_of_a_process() -> None:
     [({}, True), ({"boot": "before"}, False), ({"epoch": 2}, False), ({"ticks": "1"}, False)],
     ids=["the very one", "of an earlier start of the machine", "of another start", "of another time"],
 )
-def test_only_the_very_process_is_ended(tmp_path: Path, change: dict[str, object], ends: bool) -> None:
-    orphan = "sleep 600 > /dev/null 2>&1 & echo $!"  # not below us: what a server has started itself is spared
+def test_an_orphan_is_killed_only_if_its_start_boot_and_epoch_match_the_note(
+    tmp_path: Path, change: dict[str, object], ends: bool
+) -> None:
+    orphan = "sleep 600 > /dev/null 2>&1 & echo $!"  # no child of this process: the server spares its own children
     pid = int(subprocess.run(["sh", "-c", orphan], capture_output=True, check=True).stdout)
     try:
         ticks, _, boot = process_tree.process_start(pid).partition("@")

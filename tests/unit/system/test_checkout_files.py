@@ -1,4 +1,4 @@
-"""Files below a folder that agents can write are read and written without following links."""
+"""Files below a folder that agents can write are read and written without following symbolic links."""
 
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ def test_a_written_file_is_read_back_and_its_folders_are_created(top: Path) -> N
     assert read(top, "a/b/file") == b"text" and names_in(top / "a" / "b") == ["file"]
 
 
-def test_a_read_stops_at_its_limit(top: Path) -> None:
+def test_a_read_returns_at_most_the_given_number_of_bytes(top: Path) -> None:
     (top / "file").write_bytes(b"0123456789")
     assert checkout_files.read_file(str(top), "file", bytes_max=4) == b"0123"
 
 
 @pytest.mark.parametrize("name", ["missing", "missing/file"])
-def test_a_missing_file_is_none(top: Path, name: str) -> None:
+def test_reading_a_missing_file_returns_none_and_creates_no_folder(top: Path, name: str) -> None:
     assert read(top, name) is None
-    assert names_in(top) == []  # a read creates no folder
+    assert names_in(top) == []
 
 
 def test_a_replaced_file_keeps_its_mode(top: Path) -> None:
@@ -65,7 +65,7 @@ def test_a_replaced_file_keeps_its_mode(top: Path) -> None:
 
 
 @pytest.mark.parametrize("umask", [0o022, 0o077])
-def test_new_files_and_folders_get_the_umask(top: Path, umask: int) -> None:
+def test_the_umask_limits_the_modes_of_new_files_and_folders(top: Path, umask: int) -> None:
     before = os.umask(umask)
     try:
         checkout_files.write_file(str(top), "sub/file", b"x")
@@ -75,7 +75,7 @@ def test_new_files_and_folders_get_the_umask(top: Path, umask: int) -> None:
     assert mode_of(top / "sub") == 0o777 & ~umask
 
 
-def test_a_folder_that_exists_keeps_its_mode(top: Path) -> None:
+def test_an_existing_folder_keeps_its_mode(top: Path) -> None:
     (top / "sub").mkdir(mode=0o700)
     checkout_files.write_file(str(top), "sub/file", b"x")
     assert mode_of(top / "sub") == 0o700
@@ -99,7 +99,7 @@ def test_a_link_in_the_place_of_a_folder_is_refused(top: Path, elsewhere: Path) 
     assert names_in(elsewhere) == ["file"]
 
 
-def test_a_link_that_leads_nowhere_is_refused_too(top: Path) -> None:
+def test_a_link_without_a_target_is_refused(top: Path) -> None:
     (top / "file").symlink_to(top / "nowhere")
     with pytest.raises(Invalid, match="symbolic link"):
         read(top, "file")
@@ -114,13 +114,13 @@ def test_a_pipe_or_folder_in_the_place_of_a_file_is_refused_at_once(top: Path, m
         checkout_files.write_file(str(top), "file", b"x")
 
 
-def test_a_file_in_the_place_of_a_folder_is_an_error(top: Path) -> None:
+def test_a_write_fails_when_a_file_is_in_the_place_of_a_folder(top: Path) -> None:
     (top / "sub").write_text("")
     with pytest.raises(NotADirectoryError):
         checkout_files.write_file(str(top), "sub/file", b"x")
 
 
-def test_a_folder_link_that_appears_while_maestro_writes_leads_nowhere(top: Path, elsewhere: Path) -> None:
+def test_a_folder_that_becomes_a_link_during_a_write_does_not_redirect_the_write(top: Path, elsewhere: Path) -> None:
     (top / "sub").mkdir()
     with checkout_files.open_folder(str(top), "sub") as folder:
         (top / "sub").rename(top / "moved")
@@ -130,7 +130,7 @@ def test_a_folder_link_that_appears_while_maestro_writes_leads_nowhere(top: Path
 
 
 @pytest.mark.parametrize("name", ["../out", "sub/../../out", "/out"])
-def test_a_path_that_leaves_its_folder_is_refused(top: Path, name: str) -> None:
+def test_a_path_to_a_file_outside_the_folder_is_refused(top: Path, name: str) -> None:
     with pytest.raises(Invalid):
         checkout_files.write_file(str(top), name, b"x")
     assert not (top.parent / "out").exists()

@@ -1,4 +1,4 @@
-"""Processes: found by a variable in their environment where the system shows environments."""
+"""Processes are found by a variable in their environment, if the system shows environments."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MARK = "MAESTRO_TEST_MARK"
 
 
 def find_marked(value: str) -> tuple[int, list[int]]:
-    """Start a process with a mark, in its own session, and return its pid and the pids that are found."""
+    """Start a process with a mark in its environment. Return its pid and the pids that a search by mark finds."""
     command = [sys.executable, "-c", "import sys; print(flush=True); sys.stdin.read()"]
     with subprocess.Popen(
         command, env={MARK: value}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True

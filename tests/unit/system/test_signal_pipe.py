@@ -1,4 +1,4 @@
-"""The pipe of signals: readable after a signal, unreadable when cleared, gone when closed."""
+"""The signal pipe is readable after a signal, not readable after `clear`, and detached from signals after `close`."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ def is_readable(pipe: SignalPipe) -> bool:
     return select.select([pipe], [], [], 0)[0] == [pipe]
 
 
-def test_a_signal_makes_the_pipe_readable_until_it_is_cleared(signals: SignalPipe) -> None:
+def test_a_signal_makes_the_pipe_readable_until_the_pipe_is_cleared(signals: SignalPipe) -> None:
     assert not is_readable(signals)
     os.kill(os.getpid(), signal.SIGUSR1)
     assert is_readable(signals)
     signals.clear()
     assert not is_readable(signals)
-    signals.clear()  # an empty pipe does not block
+    signals.clear()  # clearing an empty pipe must not block
     signals.close()
 
 
-def test_more_signals_than_the_pipe_holds_do_no_harm(signals: SignalPipe) -> None:
+def test_a_pipe_with_more_signals_than_it_can_hold_can_be_cleared(signals: SignalPipe) -> None:
     for _ in range(70_000):
         signal.raise_signal(signal.SIGUSR1)
     signals.clear()

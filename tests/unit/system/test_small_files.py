@@ -1,4 +1,4 @@
-"""Small files are read without waiting, and own files are written privately and completely."""
+"""Small files are read without waiting, and Maestro's own files are written privately and completely."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def mode_of(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def test_the_beginning_of_a_plain_file_is_read(tmp_path: Path) -> None:
+def test_at_most_the_first_64_kib_of_a_file_are_read(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"x" * 100_000)
     assert small_files.read_small(str(tmp_path / "file")) == b"x" * 64 * 1024
     (tmp_path / "link").symlink_to("file")
@@ -23,7 +23,7 @@ def test_the_beginning_of_a_plain_file_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("make", [lambda path: None, os.mkfifo, os.mkdir], ids=["nothing", "a pipe", "a folder"])
-def test_other_paths_are_not_read_and_not_waited_for(tmp_path: Path, make) -> None:
+def test_reading_a_missing_path_a_pipe_or_a_folder_returns_none_at_once(tmp_path: Path, make) -> None:
     make(tmp_path / "path")
     assert small_files.read_small(str(tmp_path / "path")) is None
 
@@ -43,7 +43,7 @@ def test_a_shorter_text_replaces_the_whole_file(tmp_path: Path, write) -> None:
     assert (tmp_path / "file").read_text() == "new"
 
 
-def test_a_durable_write_replaces_the_file_and_does_not_change_it(tmp_path: Path) -> None:
+def test_a_durable_write_creates_a_new_file_in_the_place_of_the_old_file(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("before")
     with (tmp_path / "file").open() as reader:
         small_files.write_durably(tmp_path / "file", "after")
@@ -51,13 +51,15 @@ def test_a_durable_write_replaces_the_file_and_does_not_change_it(tmp_path: Path
     assert (tmp_path / "file").read_text() == "after"
 
 
-def test_a_durable_write_in_the_present_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_durable_write_accepts_a_name_in_the_present_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     small_files.write_durably("file", "text")
     assert (tmp_path / "file").read_text() == "text"
 
 
-def test_a_durable_write_elsewhere_does_not_touch_the_present_directory(
+def test_a_durable_write_to_an_absolute_path_works_in_a_removed_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "removed").mkdir()
@@ -67,7 +69,7 @@ def test_a_durable_write_elsewhere_does_not_touch_the_present_directory(
     assert (tmp_path / "file").read_text() == "text"
 
 
-def test_a_failed_durable_write_leaves_the_file_and_no_part(tmp_path: Path) -> None:
+def test_a_failed_durable_write_leaves_no_temporary_file(tmp_path: Path) -> None:
     (tmp_path / "taken").mkdir()
     with pytest.raises(OSError):
         small_files.write_durably(tmp_path / "taken", "text")

@@ -1,4 +1,4 @@
-"""What a disk may hold after a power loss: flushed parts always, all other parts perhaps."""
+"""After a power loss a replayed disk always holds the flushed parts, and any other part may be missing."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def states(*records: DiskRecord) -> list[DiskState]:
 FOLDER = flush("", inode=9)
 
 
-def test_a_flushed_file_with_a_flushed_name_is_always_there() -> None:
+def test_a_flushed_file_in_a_flushed_folder_always_exists() -> None:
     found = states(create("/a"), write("/a", b"text"), *flush("/a"), *FOLDER)
     assert all(state == {"/a": b"text"} for state in found)
 
 
-def test_a_file_whose_folder_was_not_flushed_may_be_missing() -> None:
+def test_a_flushed_file_in_an_unflushed_folder_may_be_missing() -> None:
     found = states(create("/a"), write("/a", b"text"), *flush("/a"))
     assert {state.get("/a") for state in found} == {None, b"text"}
 
@@ -46,7 +46,7 @@ def test_a_write_after_the_flush_may_be_lost_or_torn() -> None:
     assert {old, new, old[:512] + new[512:], new[:512] + old[512:]} == contents
 
 
-def test_a_write_during_a_flush_is_not_covered_by_it() -> None:
+def test_a_write_during_a_flush_may_be_lost() -> None:
     begin, end = flush("/a")
     found = states(create("/a"), *FOLDER, begin, write("/a", b"late"), end)
     assert {state["/a"] for state in found} == {b"", b"late"}
@@ -58,7 +58,7 @@ def test_a_rename_before_the_flush_of_its_content_may_leave_an_empty_file() -> N
     assert {state["/a"] for state in found} == {b"", b"text"}
 
 
-def test_a_lost_folder_takes_its_files_with_it() -> None:
+def test_the_files_of_a_lost_folder_are_lost_too() -> None:
     folder = DiskRecord(RecordKind.MAKE_FOLDER, 0, 0, "/f", "", b"")
     found = states(folder, create("/f/a"), write("/f/a", b"x"), *flush("/f/a"), *flush("/f", inode=2))
     assert {tuple(sorted(state)) for state in found} == {(), ("/f", "/f/a")}

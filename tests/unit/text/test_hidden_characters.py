@@ -1,4 +1,4 @@
-"""Invisible characters are escaped, except the few that emoji and scripts need in their positions."""
+"""Invisible characters are escaped, except characters that an emoji or a script needs at their position."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_a_control_or_direction_character_is_escaped(text: str, expected: str) -
 
 
 @pytest.mark.parametrize("text", ["", "plain", "two\nlines\tand a tab", "naïve – “quoted” 漢字", "no-break\xa0space"])
-def test_visible_text_tabs_and_newlines_stay(text: str) -> None:
+def test_visible_text_tabs_and_newlines_stay_unchanged(text: str) -> None:
     assert escape_invisible(text) == text
 
 

@@ -1,4 +1,4 @@
-"""Any JSON, written in any way: what is read is what stands there, and a change changes nothing else."""
+"""JSON with comments is read in any layout, and an edit changes only the edited member."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ indents = st.sampled_from([None, 0, 1, 2, 4, "\t"])
 
 @st.composite
 def documents(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
-    """An object as text: with whatever indents, line ends, comments between its members, and a trailing comma."""
+    """Return an object and its text, with random indents, line ends, comments and a trailing comma."""
     data = draw(objects)
     text = json.dumps(data, indent=draw(indents), ensure_ascii=draw(st.booleans()))
     if data and draw(st.booleans()):
@@ -35,13 +35,15 @@ def documents(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
 
 
 @given(documents())
-def test_what_stands_there_is_read(document: tuple[str, dict[str, Any]]) -> None:
+def test_a_document_of_any_layout_is_read_with_all_its_values(document: tuple[str, dict[str, Any]]) -> None:
     text, data = document
     assert JsoncDocument(text).root.to_value() == data
 
 
 @given(documents(), st.text(max_size=5), values)
-def test_what_is_added_is_there_and_goes_again(document: tuple[str, dict[str, Any]], key: str, value: Any) -> None:
+def test_an_added_member_is_read_back_and_can_be_removed_again(
+    document: tuple[str, dict[str, Any]], key: str, value: Any
+) -> None:
     text, data = document
     if key in data:
         return
@@ -57,7 +59,7 @@ def test_what_is_added_is_there_and_goes_again(document: tuple[str, dict[str, An
 
 
 @given(documents(), st.data())
-def test_any_member_can_be_taken_out(document: tuple[str, dict[str, Any]], data: st.DataObject) -> None:
+def test_any_set_of_members_can_be_removed(document: tuple[str, dict[str, Any]], data: st.DataObject) -> None:
     text, held = document
     gone = data.draw(st.sets(st.sampled_from(sorted(held)))) if held else set()
     read = JsoncDocument(text)
@@ -71,7 +73,7 @@ def test_any_member_can_be_taken_out(document: tuple[str, dict[str, Any]], data:
 
 
 @given(st.text(max_size=40))
-def test_whatever_is_no_json_is_said_to_be_none(text: str) -> None:
+def test_a_text_that_is_not_json_is_refused_with_a_message(text: str) -> None:
     try:
         JsoncDocument(text)
     except JsoncUnreadable as error:
@@ -79,5 +81,5 @@ def test_whatever_is_no_json_is_said_to_be_none(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ['{"a": 1}', '{"a": [1, {"b": null}], "c": "x\\n"}'])
-def test_plain_json_is_read_as_ever(text: str) -> None:
+def test_plain_json_is_read_as_the_json_module_reads_the_text(text: str) -> None:
     assert JsoncDocument(text).root.to_value() == json.loads(text)

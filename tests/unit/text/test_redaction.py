@@ -1,4 +1,4 @@
-"""Tokens are hidden in every text, however the text is cut, coloured or wrapped."""
+"""Tokens are hidden in every text, also when the text is cut, coloured or wrapped."""
 
 import secrets
 from unittest import mock
@@ -30,13 +30,13 @@ def test_tokens_of_sessions_and_of_the_person_are_hidden() -> None:
     assert hide_tokens_in_bytes(b"\xff" + SESSION.encode()) == b"\xff" + HIDDEN_TOKEN.encode()
 
 
-def test_what_is_no_token_stays() -> None:
+def test_a_text_that_is_not_a_token_stays_unchanged() -> None:
     for text in ("mst_", "mst_short_name", "mst_" + "x" * 42, "MST_" + "x" * 43, HIDDEN_TOKEN, ""):
         assert hide_tokens(text) is text
         assert hide_in_terminal(text) == text
 
 
-def test_a_token_is_hidden_once_and_for_all() -> None:
+def test_hiding_tokens_a_second_time_changes_nothing() -> None:
     assert hide_tokens(hide_tokens(SESSION)) == HIDDEN_TOKEN
 
 
@@ -47,19 +47,19 @@ def test_a_coloured_or_wrapped_token_is_hidden() -> None:
     assert hide_in_terminal(wrapped) == f"{HIDDEN_TOKEN}\r\nMAESTRO_MODE=execute"
 
 
-def test_an_end_does_not_begin_within_a_token() -> None:
+def test_the_end_of_an_output_loses_the_rest_of_a_cut_token() -> None:
     assert hide_in_end(f"{SESSION[5:]} rest {SESSION}") == f" rest {HIDDEN_TOKEN}"
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 @pytest.mark.parametrize("words", [range(1000, 2000), range(10**30, 10**30 + 100)], ids=["short", "long"])
-def test_an_end_keeps_lines_of_one_word(words: range, newline: str) -> None:
+def test_the_end_of_an_output_keeps_lines_of_single_words(words: range, newline: str) -> None:
     lines = [str(word) for word in words]
     shown = hide_in_end(newline.join(lines) + newline)
     assert shown.endswith(newline.join(["", *lines[2:], ""]))
 
 
-def test_an_end_loses_no_more_of_a_long_word_than_a_token_has() -> None:
+def test_the_end_of_an_output_loses_at_most_a_tokens_length_of_a_long_word() -> None:
     assert hide_in_end("x" * 2000) == "x" * (2000 - len("st_person_") - 43)
 
 
@@ -67,7 +67,9 @@ def test_an_end_loses_no_more_of_a_long_word_than_a_token_has() -> None:
 @pytest.mark.parametrize("between", ["", "\n", "\r\n", "\r\n  ", "\x1b[01;31m\x1b[K"], ids=ascii)
 @pytest.mark.parametrize("width", [20, 33, 50, 80])
 @pytest.mark.parametrize("column", [0, 7, 19])
-def test_an_end_shows_no_rest_of_a_token(token: str, between: str, width: int, column: int) -> None:
+def test_the_end_of_an_output_shows_no_rest_of_a_cut_and_wrapped_token(
+    token: str, between: str, width: int, column: int
+) -> None:
     indent = len(between.lstrip("\r\n")) if "\n" in between else 0
     pieces = [token[: width - column]]
     while (done := len("".join(pieces))) < len(token):
@@ -77,25 +79,25 @@ def test_an_end_shows_no_rest_of_a_token(token: str, between: str, width: int, c
         assert hide_in_end(f"{written[cut:]} rest {SESSION}") == f" rest {HIDDEN_TOKEN}", cut
 
 
-def test_an_end_does_not_lose_the_beginning_of_the_next_token() -> None:
+def test_the_end_of_an_output_hides_the_token_after_a_cut_word_completely() -> None:
     for size in range(60):
         shown = hide_in_end("x" * size + f"{SESSION} rest")
         assert shown.endswith("[hidden] rest") and SESSION[-4:] not in shown
 
 
 @given(st.lists(st.integers(0, 200), max_size=6), st.text(alphabet="ab m_\n", max_size=20), st.booleans())
-def test_a_token_is_hidden_however_the_output_is_cut(cuts: list[int], around: str, is_person: bool) -> None:
+def test_a_token_is_hidden_when_the_output_arrives_in_pieces(cuts: list[int], around: str, is_person: bool) -> None:
     token = PERSON if is_person else SESSION
     text = f"{around} {token} {around}"
     places = sorted({0, *(cut for cut in cuts if cut < len(text)), len(text)})
     pieces = [text[start:end] for start, end in zip(places, places[1:], strict=False)]
     stream = TokenFilter()
-    with mock.patch.object(redaction, "_LONG_CHARS", 0):  # as if the reader had cut every piece
+    with mock.patch.object(redaction, "_LONG_CHARS", 0):  # treat every piece as cut by the reader
         shown = "".join(map(stream.filter_piece, pieces)) + stream.release_held()
     assert shown == f"{around} {HIDDEN_TOKEN} {around}"
 
 
-def test_only_the_beginning_of_a_token_is_held_back() -> None:
+def test_the_filter_holds_back_only_the_possible_beginning_of_a_token() -> None:
     stream = TokenFilter()
     assert stream.filter_piece("a system") == "a system"
     assert stream.filter_piece(" mst_abc") == " "

@@ -1,4 +1,4 @@
-"""What a terminal showed, for someone who reads it as lines."""
+"""The output of a terminal is turned into plain lines of text."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from maestro.text.terminal_text import TerminalLines
     ],
 )
 @pytest.mark.parametrize("size", [1, 2, 3, 1000])
-def test_lines_are_what_a_reader_wants_however_they_come(shown: str, read: str, size: int) -> None:
+def test_terminal_output_in_pieces_of_any_size_becomes_plain_lines(shown: str, read: str, size: int) -> None:
     lines = TerminalLines()
     pieces = [lines.add_output(shown[at : at + size]) for at in range(0, len(shown), size)]
     assert "".join(pieces) + lines.finish_output() == read
 
 
-def test_colours_stay_where_they_are_wanted_and_end_with_their_line() -> None:
+def test_colours_stay_on_request_and_end_at_the_end_of_their_line() -> None:
     lines = TerminalLines(color=True)
     assert lines.add_output("\x1b[31mred\nplain\n") == "\x1b[31mred\x1b[0m\nplain\n"
     assert lines.add_output("\x1b[2K\rover\r\x1b[32mgreen\x1b[0m\n") == "\x1b[32mgreen\x1b[0m\n"
 
 
-def test_an_unfinished_line_can_be_told_and_is_not_told_twice() -> None:
+def test_an_unfinished_line_can_be_flushed_and_is_not_returned_twice() -> None:
     lines = TerminalLines()
     assert lines.add_output("Go on? ") == ""
     assert lines.flush_line() == "Go on? "
@@ -48,7 +48,7 @@ def test_an_unfinished_line_can_be_told_and_is_not_told_twice() -> None:
     assert lines.finish_output() == "20%\n"
 
 
-def test_a_sequence_that_never_ends_does_not_swallow_everything() -> None:
+def test_text_after_an_escape_sequence_without_an_end_is_returned() -> None:
     lines = TerminalLines()
     told = lines.add_output("\x1b]0;" + "x" * 10_000) + lines.add_output("\nafter\n")
     assert "after" in told

@@ -18,12 +18,12 @@ def opening(**more: Any) -> ConversationOpening:
 
 
 def recorded_messages(tool: str) -> list[dict[str, Any]]:
-    """Return the messages that a real program once sent."""
+    """Return the recorded messages of the real program of a tool."""
     return [json.loads(line) for line in (FOLDER / f"{tool}.jsonl").read_text().splitlines()]
 
 
 def feed(conversation: Conversation, *messages: dict[str, Any]) -> list[ConversationEvent]:
-    """Give messages of the program to a conversation and return the events that follow."""
+    """Give messages of the program to a conversation. Return the resulting events."""
     conversation.process_output(b"".join(json.dumps(message).encode() + b"\n" for message in messages))
     return conversation.take_events()
 
@@ -39,5 +39,5 @@ def reported(events: list[ConversationEvent]) -> list[ConversationEvent]:
 
 
 def transcript(events: list[ConversationEvent]) -> str:
-    """Return the text that the events add to the transcript."""
+    """Return the transcript text of the events."""
     return "".join(event.text for event in events if isinstance(event, TranscriptText))

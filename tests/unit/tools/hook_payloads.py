@@ -1,4 +1,4 @@
-"""Payloads of hooks as the programs really send them, and a helper that reads a payload."""
+"""Payloads of hooks that the real programs sent, and a helper that reads a payload."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SHELL = {"tool_name": "run_shell_command", "tool_input": {"command": "touch a1"}
 
 
 def read_hook(tool: str, event: str, payload: dict[str, Any]) -> HookEvent | None:
-    """Return the event of a payload, in the form that fits all programs."""
+    """Return the hook event of a payload, in the common form of all tools."""
     raw = json.dumps({"hook_event_name": event, **payload}).encode()
     dialect = registry.DIALECTS[tool]
     return dialect.read_event(event, hook_dialect.decode_payload(raw, dialect.payload_type))

@@ -1,4 +1,4 @@
-"""Requests for the launch of a tool's program."""
+"""Helpers: requests for the launch of a tool's program, and a reader of its arguments."""
 
 from __future__ import annotations
 
@@ -32,5 +32,5 @@ def launch_request(tool: str, folder: Path, **fields: Any) -> LaunchRequest:
 
 
 def value_after(arguments: list[str], flag: str) -> str:
-    """Return the argument that follows a flag."""
+    """Return the argument after a flag."""
     return arguments[arguments.index(flag) + 1]

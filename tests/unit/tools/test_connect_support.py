@@ -1,4 +1,4 @@
-"""Tests of the command with which tools call Maestro."""
+"""Tools call Maestro with a quoted command line that names the tool, the event and the data directory."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def test_a_data_directory_and_a_program_with_spaces_are_quoted() -> None:
     assert arguments == ["/opt/my bin/maestro", "hook", "codex", "Stop"]
 
 
-def test_the_entry_of_the_mcp_server_has_the_data_directory_only_if_it_is_not_the_usual_one() -> None:
+def test_the_entry_of_the_mcp_server_names_only_an_unusual_data_directory() -> None:
     assert USUAL.mcp_entry() == {"command": "/opt/bin/maestro", "args": ["mcp"]}
     assert OWN_HOME.mcp_entry()["env"] == {"MAESTRO_HOME": "/data of/dana's"}
 
 
 @pytest.mark.parametrize("tool", registry.DIALECTS)
-def test_every_event_of_a_dialect_has_its_hook_command(tool: str) -> None:
+def test_every_event_of_a_dialect_has_a_hook_command_with_its_name(tool: str) -> None:
     groups = USUAL.hook_groups(registry.DIALECTS[tool])
     commands = {event: group["hooks"][0]["command"] for event, (group,) in groups.items()}
     assert commands == {event: USUAL.hook_command(tool, event) for event in registry.DIALECTS[tool].events}

@@ -1,4 +1,4 @@
-"""Tests of the common part of all conversations: lines, waiting prompts, open asks and the policy."""
+"""All conversations handle lines, waiting prompts, open asks and the permission policy in the same way."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from maestro.tools.conversation_events import (
 
 
 class PlainConversation(Conversation):
-    """A conversation with the smallest protocol: each message of the program may open an ask or end the turn."""
+    """A conversation with a minimal protocol: a message opens or withdraws an ask, ends a turn, or sets readiness."""
 
     is_ready = True
 
@@ -73,7 +73,7 @@ def test_a_prompt_is_sent_at_once_and_only_once() -> None:
     assert conversation.is_known(Prompt("p1", "")) and not conversation.is_known(Prompt("p2", ""))
 
 
-def test_prompts_wait_in_their_order_until_the_ask_is_answered() -> None:
+def test_prompts_wait_for_the_answer_to_an_ask_and_keep_their_order() -> None:
     conversation = plain()
     feed_lines(conversation, ask_for(QUESTION))
     assert conversation.send_prompt(Prompt("p1", "one")) == WAITS_FOR_ANSWER
@@ -88,7 +88,7 @@ def test_prompts_wait_in_their_order_until_the_ask_is_answered() -> None:
     ]
 
 
-def test_a_repeated_prompt_does_not_wait_because_another_prompt_waits() -> None:
+def test_a_repeated_prompt_is_not_reported_as_waiting_when_another_prompt_waits() -> None:
     conversation = plain()
     conversation.send_prompt(Prompt("p1", "one"))
     feed_lines(conversation, ask_for(QUESTION))
@@ -105,7 +105,7 @@ def test_a_prompt_waits_until_the_program_is_ready() -> None:
     assert sent_messages(conversation) == [{"prompt": "go"}]
 
 
-def test_old_ids_of_prompts_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_conversation_forgets_old_prompt_ids(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_PROMPTS_KNOWN_MAX", 2)
     conversation = plain()
     for name in ("p1", "p2", "p3"):
@@ -113,7 +113,7 @@ def test_old_ids_of_prompts_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> No
     assert [conversation.is_known(Prompt(name, "")) for name in ("p1", "p2", "p3")] == [False, True, True]
 
 
-def test_an_ask_is_answered_once() -> None:
+def test_an_ask_can_be_answered_only_once() -> None:
     conversation = plain()
     assert feed_lines(conversation, ask_for(QUESTION))[-1].ask == "a1"
     assert conversation.answer_ask("a1", "yes")
@@ -125,7 +125,7 @@ def test_an_ask_is_answered_once() -> None:
     ("allow", "rest", "choice"),
     [(("shell:git *",), "ask", "allow"), ((), "deny", "deny"), ((), "ask", None)],
 )
-def test_the_policy_answers_a_permission_request_if_it_can(
+def test_a_permission_request_is_answered_by_the_policy_if_the_policy_decides(
     allow: tuple[str, ...], rest: str, choice: str | None
 ) -> None:
     conversation = plain(allow=allow, rest=rest)
@@ -158,7 +158,7 @@ def test_the_end_of_a_turn_withdraws_all_asks_and_shows_the_problem() -> None:
     assert conversation.is_idle
 
 
-def test_an_incomplete_line_waits_for_its_rest() -> None:
+def test_an_incomplete_line_is_read_when_the_rest_arrives() -> None:
     conversation = plain()
     conversation.process_output(b'{"end": "')
     assert conversation.take_events() == []
@@ -166,7 +166,7 @@ def test_an_incomplete_line_waits_for_its_rest() -> None:
     assert reported(conversation.take_events()) == [TurnEnded(problem="x")]
 
 
-def test_an_endless_line_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_line_above_the_size_limit_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_LINE_BYTES_MAX", 10)
     conversation = plain()
     conversation.process_output(b"x" * 11)
@@ -180,12 +180,12 @@ def test_plain_text_and_unreadable_messages_are_shown_in_the_transcript() -> Non
     assert text.startswith("plain \ufffd text\n[1]\n! Maestro could not read this line (KeyError('unknown'))")
 
 
-def test_characters_that_cannot_be_encoded_are_replaced() -> None:
+def test_characters_that_utf_8_cannot_encode_are_replaced() -> None:
     conversation = plain()
     conversation.send_prompt(Prompt("p1", "a\ud800"))
     assert sent_messages(conversation) == [{"prompt": "a?"}]
 
 
-def test_the_transcript_shows_later_prompts_but_not_the_first() -> None:
+def test_the_transcript_shows_the_text_of_later_prompts_but_not_of_the_first() -> None:
     assert echo_prompt(Prompt(START, "long")).text == "> (start prompts)\n"
     assert echo_prompt(Prompt("p1", "go on")).text == "> go on\n"

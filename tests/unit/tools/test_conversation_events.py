@@ -1,4 +1,4 @@
-"""What a runner reports, as the server can read it."""
+"""The server can read each conversation event of a runner, also with invalid or very long texts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from maestro.services.supervision import runner_reports
 from maestro.tools.conversation_events import AskOpened, TurnEnded, Usage, encode_event
 from maestro.wire import frames
 
-HALF = "\ud83d"  # a program may cut a character in two, which JSON can tell
+HALF = "\ud83d"  # half a character: a program may cut a text anywhere, and JSON can encode the half
 
 
 def reported(happening: AskOpened | TurnEnded) -> object:
@@ -22,7 +22,7 @@ def reported(happening: AskOpened | TurnEnded) -> object:
     return msgspec.json.decode(told, type=runner_reports.RunnerMessage)
 
 
-def test_half_a_character_is_no_reason_to_lose_what_is_asked() -> None:
+def test_half_a_character_in_an_event_is_replaced() -> None:
     told = reported(AskOpened("a1", "permission", f"Bash: {HALF}", f"x{HALF}y", (f"{HALF}yes",)))
     assert told == reported_events.AskedEvent(
         n=1, ask="a1", what="permission", title="Bash: ?", text="x?y", choices=["?yes"]
@@ -33,7 +33,7 @@ def test_half_a_character_is_no_reason_to_lose_what_is_asked() -> None:
 
 
 @pytest.mark.parametrize("text", ["x", "é", "🙂"])
-def test_a_long_text_is_cut_so_that_it_can_be_told(text: str) -> None:
+def test_long_texts_of_an_event_are_cut_to_fit_into_a_frame(text: str) -> None:
     long = text * 1_200_000
     told = reported(AskOpened("a1", "question", long, long, (long,) * 100, actions=(f"shell:{long}",)))
     assert isinstance(told, reported_events.AskedEvent)

@@ -1,4 +1,4 @@
-"""Tests of the environment of a new agent."""
+"""The environment of a new agent contains no variables of the agent or the server that starts it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from maestro.tools.environments import AGENT_MARKS, ENVIRONMENTS, clear_environment
 
 
-def test_variables_of_another_agent_s_run_are_dropped() -> None:
+def test_variables_of_another_running_agent_are_dropped() -> None:
     found = clear_environment(
         {"CLAUDECODE": "1", "CLAUDE_CODE_X": "1", "GEMINI_CLI": "1", "CLAUDE_CONFIG_DIR": "a", "CODEX_HOME": "b"}
         | {"GEMINI_CLI_HOME": "c", "ANTHROPIC_API_KEY": "k", "MAESTRO_TOKEN": "t", "HOME": "h"}
@@ -16,7 +16,7 @@ def test_variables_of_another_agent_s_run_are_dropped() -> None:
 
 
 @pytest.mark.parametrize("name", AGENT_MARKS)
-def test_no_mark_of_an_agent_is_passed_on(name: str) -> None:
+def test_a_variable_that_marks_a_running_agent_is_dropped(name: str) -> None:
     assert clear_environment({name: "1", "PATH": "/bin"}) == {"PATH": "/bin"}
 
 

@@ -1,4 +1,4 @@
-"""Tests of the common form of hooks, over all dialects."""
+"""All hook dialects read events into a common form and encode replies."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from maestro.tools.hook_dialect import EMPTY_REPLY, HookReply, ReplyKind
 
 
 @pytest.mark.parametrize("tool", registry.DIALECTS)
-def test_every_connected_event_is_read_hook(tool: str) -> None:
+def test_every_connected_event_of_a_dialect_is_read(tool: str) -> None:
     for event in registry.DIALECTS[tool].events:
         assert read_hook(tool, event, {}) is not None
 
 
 @pytest.mark.parametrize("tool", registry.DIALECTS)
-def test_an_unknown_event_has_no_effect(tool: str) -> None:
+def test_an_unknown_event_is_no_hook_event(tool: str) -> None:
     assert read_hook(tool, "FileChanged", CLAUDE) is None
 
 
 @pytest.mark.parametrize("raw", [b"", b"no", b"[]", b'"x"', b'{"cwd": 5}', b'{"cwd": "', b"\xff\xfe", b"null"])
-def test_bytes_that_are_no_payload_are_refused(raw: bytes) -> None:
+def test_bytes_that_are_not_a_payload_are_refused(raw: bytes) -> None:
     with pytest.raises(msgspec.DecodeError):
         hook_dialect.decode_payload(raw)
 
@@ -41,7 +41,7 @@ def test_bytes_that_are_no_payload_are_refused(raw: bytes) -> None:
         ({"tool_name": "Bash", "tool_input": {"command": "x" * 1000}}, "Bash: " + "x" * 293 + "…"),
     ],
 )
-def test_a_tool_call_is_described_on_one_line(given: dict[str, Any], expected: str) -> None:
+def test_a_tool_call_is_described_in_a_single_line(given: dict[str, Any], expected: str) -> None:
     assert hook_dialect.describe_tool_call(hook_dialect.decode_payload(json.dumps(given).encode())) == expected
 
 
@@ -77,18 +77,18 @@ def test_a_dialect_without_records_has_no_usage_and_no_text() -> None:
 
 
 @pytest.mark.parametrize("text", ["[1]", '"x"', "null", "3"])
-def test_an_input_that_is_no_object_counts_as_empty(text: str) -> None:
+def test_a_tool_input_that_is_not_an_object_is_treated_as_empty(text: str) -> None:
     payload = hook_dialect.decode_payload(f'{{"tool_name": "x", "tool_input": {text}}}'.encode())
     assert hook_dialect.tool_input(payload) == {}
     assert hook_dialect.describe_tool_call(payload) == "x"
 
 
-def test_without_an_input_no_text_is_shown() -> None:
+def test_a_payload_without_a_tool_input_has_no_text() -> None:
     payload = hook_dialect.decode_payload(b"{}")
     assert (hook_dialect.tool_input(payload), hook_dialect.tool_input_text(payload)) == ({}, "")
 
 
-def test_a_very_long_input_is_cut_with_a_note() -> None:
+def test_a_very_long_tool_input_is_cut_with_a_note() -> None:
     raw = json.dumps({"tool_input": {"content": "x" * 10_000}}).encode()
     text = hook_dialect.tool_input_text(hook_dialect.decode_payload(raw))
     assert len(text) < 6_100 and text.endswith("more characters")
@@ -96,7 +96,7 @@ def test_a_very_long_input_is_cut_with_a_note() -> None:
     assert "one\ntwo" in hook_dialect.tool_input_text(short)
 
 
-def test_the_digest_depends_on_tool_and_input() -> None:
+def test_the_digest_of_a_tool_call_depends_on_tool_and_input() -> None:
     calls = [
         {"tool_name": "a", "tool_input": {"x": 1}},
         {"tool_name": "b", "tool_input": {"x": 1}},

@@ -1,4 +1,4 @@
-"""Hooks in the programs' settings."""
+"""The settings of a program contain a hook for each event, as a command or over HTTP."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from maestro.tools import hook_settings, registry
 
 
 @pytest.mark.parametrize("tool", registry.DIALECTS)
-def test_every_event_has_its_command(tool: str) -> None:
+def test_every_event_of_a_tool_has_a_hook_with_its_command(tool: str) -> None:
     groups = hook_settings.hooks_by_command(registry.DIALECTS[tool], lambda event: f"maestro hook {tool} {event}")
     assert groups.keys() == registry.DIALECTS[tool].events.keys()
     for event, ((group),) in groups.items():
@@ -16,7 +16,7 @@ def test_every_event_has_its_command(tool: str) -> None:
         assert (hook["type"], hook["command"]) == ("command", f"maestro hook {tool} {event}")
 
 
-def test_gemini_counts_milliseconds_and_codex_is_impatient_at_the_end() -> None:
+def test_timeouts_of_gemini_are_in_milliseconds_and_the_end_of_codex_has_a_short_timeout() -> None:
     def timeout(tool: str, event: str) -> int:
         (group,) = hook_settings.hooks_by_command(registry.DIALECTS[tool], str)[event]
         return int(group["hooks"][0]["timeout"])
@@ -27,7 +27,7 @@ def test_gemini_counts_milliseconds_and_codex_is_impatient_at_the_end() -> None:
 
 
 @pytest.mark.parametrize(("tool", "url"), [("claude", ""), ("claude", "http://127.0.0.1:4747"), ("codex", "")])
-def test_beside_a_protocol_nothing_is_told_or_asked_twice(tool: str, url: str) -> None:
+def test_beside_the_protocol_no_hook_repeats_events_or_asks_of_the_protocol(tool: str, url: str) -> None:
     groups = hook_settings.hooks_beside_protocol(registry.DIALECTS[tool], ["/a path/maestro", "hook"], url=url)
     assert not groups.keys() & {"PermissionRequest", "Notification", "SessionEnd"}
     assert groups.keys() >= {"SessionStart", "PreToolUse", "PostToolUse", "Stop"}
@@ -37,7 +37,7 @@ def test_beside_a_protocol_nothing_is_told_or_asked_twice(tool: str, url: str) -
     assert group["hooks"][0]["type"] == ("http" if url else "command")
 
 
-def test_over_http_no_secret_stands_in_the_settings() -> None:
+def test_hooks_over_http_name_the_variable_of_the_token_and_not_the_token() -> None:
     groups = hook_settings.hooks_over_http(
         registry.DIALECTS["claude"], "http://127.0.0.1:4747/", str, timeouts={"PermissionRequest": 3_600}
     )
@@ -52,11 +52,11 @@ def test_over_http_no_secret_stands_in_the_settings() -> None:
         }
     ]
     (starts,) = groups["SessionStart"]
-    assert starts["hooks"][0]["type"] == "command", "claude calls this one never over HTTP"
+    assert starts["hooks"][0]["type"] == "command", "Claude does not call the hook SessionStart over HTTP."
 
 
 @pytest.mark.parametrize(("tool", "event"), [("claude", "PermissionRequest"), ("gemini", "BeforeTool")])
-def test_in_a_terminal_a_request_waits_for_the_person(tool: str, event: str) -> None:
+def test_in_a_terminal_only_the_hook_for_permissions_waits_for_the_person(tool: str, event: str) -> None:
     groups = hook_settings.hooks_in_terminal(registry.DIALECTS[tool], ["maestro", "hook"])
     patient = [name for name, (group,) in groups.items() if "--patient" in group["hooks"][0]["command"]]
     assert patient == [event]
@@ -64,6 +64,6 @@ def test_in_a_terminal_a_request_waits_for_the_person(tool: str, event: str) -> 
     assert group["hooks"][0]["timeout"] == 24 * 3600 * (1000 if tool == "gemini" else 1)
 
 
-def test_where_nothing_is_asked_for_no_tool_of_geminis_waits() -> None:
+def test_without_gates_no_hook_of_gemini_waits_for_the_person() -> None:
     groups = hook_settings.hooks_in_terminal(registry.DIALECTS["gemini"], ["maestro", "hook"], gates=False)
     assert not any("--patient" in group["hooks"][0]["command"] for (group,) in groups.values())

@@ -1,4 +1,4 @@
-"""Tests of model tiers and permission levels, with the user's overrides."""
+"""Model tiers and permission levels of a tool are packaged, and a file of the user overrides single values."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_without_overrides_the_packaged_levels_apply(tmp_path: Path) -> None:
     assert levels_with(tmp_path, '[two]\nprogram = "x"\n') is PACKAGED["one"]
 
 
-def test_overrides_replace_single_values(tmp_path: Path) -> None:
+def test_overrides_of_the_user_replace_single_values(tmp_path: Path) -> None:
     found = levels_with(tmp_path, '[one.models]\nbest = "own"\n[one.permissions]\nplan = ["-r"]\n')
     assert found == ToolLevels(
         program="one",
@@ -43,7 +43,7 @@ def test_overrides_replace_single_values(tmp_path: Path) -> None:
     )
 
 
-def test_an_empty_override_counts(tmp_path: Path) -> None:
+def test_an_empty_override_replaces_the_packaged_value(tmp_path: Path) -> None:
     found = levels_with(tmp_path, '[one]\nmodel = ""\nprogram = "/opt/one"\n')
     assert (found.model, found.program) == ("", "/opt/one")
     assert found.model_for(None) is None
@@ -55,7 +55,7 @@ def test_a_model_is_a_tier_a_name_or_the_default() -> None:
     assert PACKAGED["two"].model_for(None) is None
 
 
-def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+def test_a_levels_file_that_is_not_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / levels.FILE_NAME).write_bytes(b"\xff")
     with pytest.raises(errors.Invalid, match="cannot be used"):
         levels.read_levels("one", tmp_path, PACKAGED)
@@ -70,7 +70,7 @@ def test_an_unknown_tool_is_refused_with_the_known_tools(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     "text", ["[claude", "[nobody]\n", "[claude]\nprogramme = 1\n", "[claude.permissions]\nall = []\n"]
 )
-def test_a_wrong_file_of_the_user_is_refused_with_its_name(text: str, tmp_path: Path) -> None:
+def test_an_invalid_levels_file_is_refused_with_its_name(text: str, tmp_path: Path) -> None:
     (tmp_path / levels.FILE_NAME).write_text(text)
     with pytest.raises(errors.Invalid, match=levels.FILE_NAME):
         registry.read_levels("claude", tmp_path)

@@ -1,4 +1,4 @@
-"""When a limit is over, in a program's own words."""
+"""The reset time of a rate limit is read from the text of a program."""
 
 from __future__ import annotations
 
@@ -28,5 +28,5 @@ NOW = datetime(2026, 11, 16, 10, 1, 30, tzinfo=UTC)
         ("", None),
     ],
 )
-def test_the_next_time_it_names(text: str, expected: datetime | None) -> None:
+def test_the_reset_time_is_the_next_occurrence_of_the_named_time(text: str, expected: datetime | None) -> None:
     assert reset_at(text, NOW) == expected

@@ -1,4 +1,4 @@
-"""Which permissions are given without anybody being asked."""
+"""The permission policy allows or denies actions by patterns, without a question to the person."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ from maestro.tools.policy import PermissionPolicy
         ([], "tool:WebFetch", False),
     ],
 )
-def test_a_pattern_allows_what_it_says_and_no_more(allow: list[str], action: str, allowed: bool) -> None:
+def test_a_pattern_allows_only_the_matching_actions(allow: list[str], action: str, allowed: bool) -> None:
     assert PermissionPolicy(tuple(allow)).decide_actions(action) is (True if allowed else None)
     assert PermissionPolicy(tuple(allow), "deny").decide_actions(action) is allowed
 
 
-def test_a_file_is_matched_by_its_own_name() -> None:
+def test_a_file_is_matched_by_its_normalised_path() -> None:
     policy = PermissionPolicy(("edit:docs/*",), "deny")
     assert policy.decide_actions("edit:docs/a.md") is True
     assert policy.decide_actions("edit:docs/../.git/hooks/pre-commit") is False
     assert policy.decide_actions("edit:./docs/a.md") is True
 
 
-def test_a_file_of_the_workspace_is_matched_by_its_place_there_too() -> None:
+def test_a_file_of_the_workspace_is_also_matched_by_its_path_in_the_workspace() -> None:
     policy = PermissionPolicy(("edit:docs/*", "edit:/else/*"), "deny", "/work")
     assert policy.decide_actions("edit:/work/docs/a.md") is True
     assert policy.decide_actions("edit:docs/a.md") is True
@@ -50,7 +50,7 @@ def test_a_file_of_the_workspace_is_matched_by_its_place_there_too() -> None:
     assert policy.decide_actions("edit:/etc/docs/a.md") is False
 
 
-def test_of_several_actions_each_must_be_allowed() -> None:
+def test_several_actions_are_allowed_only_if_each_action_is_allowed() -> None:
     policy = PermissionPolicy(("edit:/work/*",), "deny")
     assert policy.decide_actions("edit:/work/a", "edit:/work/b") is True
     assert policy.decide_actions("edit:/work/a", "edit:/etc/passwd") is False

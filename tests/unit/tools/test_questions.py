@@ -1,4 +1,4 @@
-"""Several questions at once, and what was meant by an answer."""
+"""Several questions are merged into one ask, and its answer is split into an answer for each question."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ NAME = {"question": "Which name?", "options": options("Ada", "Bob")}
 WHY = {"question": "Why?"}
 
 
-def test_one_question_is_shown_with_what_can_be_chosen() -> None:
+def test_a_single_question_is_shown_with_its_choices() -> None:
     found = questions.merge_questions([GRAMMAR])
     assert found == questions.MergedQuestion("Which grammar?", "PEG: the PEG\nLALR: the LALR", ("PEG", "LALR"))
 
 
-def test_of_several_all_are_shown() -> None:
+def test_several_questions_are_all_shown_with_their_choices() -> None:
     found = questions.merge_questions([GRAMMAR, NAME, WHY])
     assert (found.title, found.choices) == ("Which grammar? (and 2 more)", ("PEG", "LALR"))
     assert found.text.splitlines() == [
@@ -48,9 +48,9 @@ def test_of_several_all_are_shown() -> None:
         ("neither\nEve\nbecause\nof that", ["neither", "Eve", "because\nof that"]),
     ],
 )
-def test_each_line_answers_one(said: str, meant: list[str]) -> None:
+def test_each_line_of_an_answer_answers_one_question(said: str, meant: list[str]) -> None:
     assert questions.split_answer([GRAMMAR, NAME, WHY], said) == meant
 
 
-def test_a_single_question_has_all_of_the_answer() -> None:
+def test_a_single_question_gets_the_whole_answer() -> None:
     assert questions.split_answer([WHY], "because\nof that") == ["because\nof that"]

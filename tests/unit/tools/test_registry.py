@@ -1,4 +1,4 @@
-"""Tests of the registry of tools."""
+"""The registry finds tools by name or alias, with their drivers, levels and settings folders."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ def test_an_unknown_tool_is_refused_with_the_known_tools() -> None:
     assert all(name in refused.value.hint for name in registry.TOOLS)
 
 
-def test_aliases_stand_for_names_of_tools() -> None:
+def test_aliases_lead_to_tools_and_differ_from_names_of_tools() -> None:
     assert registry.TOOL_ALIASES["claude-code"] is registry.Tool("claude")
     assert not registry.TOOL_ALIASES.keys() & set(registry.Tool)
 
 
-def test_the_drivers_without_messages_during_a_turn_belong_to_the_tool() -> None:
+def test_the_drivers_that_are_unreachable_during_a_turn_come_from_the_descriptor() -> None:
     for name, tool in registry.TOOLS.items():
         assert registry.drivers_unreachable_during_turn(name) == tool.abilities.unreachable_during_turn
     assert registry.drivers_unreachable_during_turn(None) == registry.drivers_unreachable_during_turn("unknown") == ()
 
 
-def test_a_model_waits_for_mail_only_in_a_terminal() -> None:
+def test_only_the_model_of_gemini_in_a_terminal_waits_for_mail() -> None:
     assert registry.find_model_wait("gemini", DriverKind.TERMINAL) is registry.TOOLS["gemini"].model_wait is not None
     assert registry.find_model_wait("gemini", DriverKind.PROTOCOL) is None
     assert registry.find_model_wait("claude", DriverKind.TERMINAL) is None
@@ -47,6 +47,6 @@ def test_a_tool_without_levels_has_empty_levels_and_reads_no_file(tmp_path: Path
         registry.read_levels("claude", tmp_path)
 
 
-def test_settings_folders_are_those_of_tools_with_settings() -> None:
+def test_the_settings_folders_come_from_the_tools_with_settings() -> None:
     assert {".claude", ".codex", ".gemini"} <= registry.SETTINGS_FOLDERS
     assert "" not in registry.SETTINGS_FOLDERS

@@ -1,4 +1,4 @@
-"""Tests of conversations in JSON-RPC."""
+"""A conversation in JSON-RPC numbers its requests and matches answers, requests and notifications."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from maestro.tools.rpc import RpcConversation
 
 
 class RecordingConversation(RpcConversation):
-    """A conversation that keeps all that the program sends."""
+    """A conversation that records all messages of the program."""
 
     def __init__(self, *, versioned: bool = True) -> None:
         super().__init__(opening())
@@ -18,7 +18,7 @@ class RecordingConversation(RpcConversation):
         self.received: list[tuple[Any, ...]] = []
 
     def call(self, method: str) -> None:
-        """Call a method and keep its result or error."""
+        """Call a method of the program, and record the result or the error."""
         self._call_method(
             method,
             {"x": 1},
@@ -48,13 +48,13 @@ def test_requests_are_numbered_and_carry_the_version() -> None:
     ]
 
 
-def test_a_program_without_versions_gets_none() -> None:
+def test_requests_to_a_program_without_versions_carry_no_version() -> None:
     conversation = RecordingConversation(versioned=False)
     conversation.call("first")
     assert "jsonrpc" not in sent_messages(conversation)[0]
 
 
-def test_results_and_errors_reach_the_handler_of_their_request() -> None:
+def test_the_handler_of_a_request_gets_its_result_or_error() -> None:
     conversation = RecordingConversation()
     conversation.call("first")
     conversation.call("second")
@@ -62,7 +62,7 @@ def test_results_and_errors_reach_the_handler_of_their_request() -> None:
     assert conversation.received == [("second", "error", {"message": "no"}), ("first", "result", {"a": 1})]
 
 
-def test_an_empty_result_or_error_is_an_empty_object() -> None:
+def test_an_empty_result_or_error_is_read_as_an_empty_object() -> None:
     conversation = RecordingConversation()
     conversation.call("first")
     conversation.call("second")

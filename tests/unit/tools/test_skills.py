@@ -1,4 +1,4 @@
-"""Tests of the folder of linked skills."""
+"""The skills of a session are linked into a folder of the session."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def skill(tmp_path: Path) -> Path:
     return folder
 
 
-def test_each_skill_is_linked_under_its_name(skill: Path, tmp_path: Path) -> None:
+def test_each_skill_is_linked_with_its_name(skill: Path, tmp_path: Path) -> None:
     linked = link_skills([str(skill)], str(tmp_path / "session"))
     assert linked.is_relative_to(tmp_path / "session")
     assert (linked / "sql").readlink() == skill

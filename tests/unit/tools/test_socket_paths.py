@@ -1,4 +1,4 @@
-"""Tests of the paths of sockets."""
+"""A path that is too long for a socket address is replaced by a short path in a private folder."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from maestro.tools import socket_paths
 
 
-def test_a_long_path_is_replaced_by_a_short_path_in_a_private_folder(tmp_path: Path) -> None:
+def test_a_long_socket_path_is_replaced_by_a_short_path_in_a_private_folder(tmp_path: Path) -> None:
     deep = tmp_path / ("d" * 120) / "in.sock"
     short = socket_paths.short_socket_path(deep, "ses_0123456789abcdef")
     assert len(str(short)) < 100 and short.name == "in.sock"
@@ -18,13 +18,13 @@ def test_a_long_path_is_replaced_by_a_short_path_in_a_private_folder(tmp_path: P
     short.parent.rmdir()
 
 
-def test_a_short_path_stays_as_it_is() -> None:
+def test_a_short_socket_path_stays_unchanged() -> None:
     short = Path("/" + "d" * 91) / "in.sock"
     assert len(str(short)) == 100
     assert socket_paths.short_socket_path(short, "ses_1") == short
 
 
-def test_the_length_of_an_address_counts_in_bytes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_length_of_a_socket_address_is_counted_in_bytes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(tempfile, "tempdir", "/tmp")
     wide = tmp_path / ("ü" * 60) / "in.sock"
     short = socket_paths.short_socket_path(wide, "ses_0123456789abcdeg")
@@ -32,7 +32,9 @@ def test_the_length_of_an_address_counts_in_bytes(monkeypatch: pytest.MonkeyPatc
     short.parent.rmdir()
 
 
-def test_a_deep_temporary_directory_is_not_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_temporary_directory_with_a_long_path_is_not_used_for_sockets(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / ("t" * 120)))
     short = socket_paths.short_socket_path(tmp_path / ("d" * 120) / "in.sock", "ses_0123456789abcdef")
     assert short.is_relative_to("/tmp") and len(str(short)) <= 100

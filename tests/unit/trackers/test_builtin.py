@@ -1,4 +1,4 @@
-"""Tests of the built-in tracker beyond the contract of all trackers: pages, idempotent creation, errors."""
+"""The built-in tracker lists all pages, creates an issue once for each reference, and refuses invalid calls."""
 
 from __future__ import annotations
 

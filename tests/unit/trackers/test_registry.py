@@ -1,4 +1,4 @@
-"""Tests of the registry of trackers."""
+"""The registry returns the external trackers with their program, folder and agent variables."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def test_the_default_program_is_bd(
         await default.read_version()
 
 
-def test_the_built_in_tracker_is_not_external(tmp_path: Path) -> None:
+def test_the_registry_returns_no_external_tracker_for_the_built_in_kind(tmp_path: Path) -> None:
     with pytest.raises(AssertionError):
         external_tracker(TrackerKind.BUILTIN, str(tmp_path), programs={}, seconds_max=5)
 

@@ -1,4 +1,4 @@
-"""The frame format, and received bytes that arrive in any pieces."""
+"""A frame has a kind, a size and a payload; frames are read whole from received bytes in pieces of any size."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from maestro.wire import frames
 
 
-def test_a_frame_is_kind_size_and_payload() -> None:
+def test_a_packed_frame_consists_of_kind_size_and_payload() -> None:
     assert frames.pack_frame(b"O", b"hello") == b"O\x00\x00\x00\x05hello"
     assert frames.pack_frame(b"X") == b"X\x00\x00\x00\x00"
 
@@ -18,7 +18,7 @@ def test_a_frame_is_kind_size_and_payload() -> None:
     sent=st.lists(st.tuples(st.sampled_from([b"O", b"E", b"X"]), st.binary(max_size=30))),
     piece=st.integers(min_value=1, max_value=40),
 )
-def test_frames_arrive_whole_whatever_the_pieces(sent: list[tuple[bytes, bytes]], piece: int) -> None:
+def test_frames_are_read_whole_from_pieces_of_any_size(sent: list[tuple[bytes, bytes]], piece: int) -> None:
     data = b"".join(frames.pack_frame(kind, payload) for kind, payload in sent)
     buffer, received = frames.FrameBuffer(), []
     for start in range(0, len(data), piece):
@@ -29,7 +29,7 @@ def test_frames_arrive_whole_whatever_the_pieces(sent: list[tuple[bytes, bytes]]
     assert not buffer.has_head
 
 
-def test_a_payload_above_the_limit_is_refused_at_its_head() -> None:
+def test_a_frame_above_the_size_limit_is_refused_when_its_head_arrives() -> None:
     buffer = frames.FrameBuffer()
     buffer.add_bytes(b"O" + (frames.PAYLOAD_BYTES_MAX + 1).to_bytes(4, "big"))
     with pytest.raises(frames.FrameTooLarge):

@@ -20,7 +20,7 @@ ORDER = RunnerOrder(
 )
 
 
-def test_an_order_with_defaults_is_read_back_as_it_was() -> None:
+def test_an_order_with_defaults_is_decoded_unchanged() -> None:
     assert decode_order(json.dumps(order_fields(ORDER)).encode()) == ORDER
 
 
@@ -51,7 +51,7 @@ def test_an_order_without_optional_fields_gets_their_defaults() -> None:
 
 
 @pytest.mark.parametrize("change", [{"unknown": 1}, {"token": None}], ids=["an unknown field", "a missing field"])
-def test_an_order_of_another_form_is_refused(change: dict[str, object]) -> None:
+def test_an_order_with_an_unknown_field_or_without_a_needed_field_is_refused(change: dict[str, object]) -> None:
     fields = {
         name: value
         for name, value in {**order_fields(ORDER), **change}.items()

@@ -1,1 +1,1 @@
-"""A throw-away tool for tests: a program that repeats every prompt."""
+"""A tool for tests only: a program that repeats every prompt."""

@@ -1,4 +1,4 @@
-"""The settings file of the parrot."""
+"""The support for `maestro connect parrot`: the settings file of the parrot."""
 
 from __future__ import annotations
 

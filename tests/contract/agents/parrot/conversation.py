@@ -1,4 +1,4 @@
-"""The conversation with the parrot: a line of JSON per message. The parrot answers each prompt with one line."""
+"""The conversation with the parrot: a line of JSON for each message. The parrot answers each prompt with a line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from maestro.tools.conversation_events import (
 
 
 class ParrotConversation(Conversation):
-    """The conversation with one running parrot."""
+    """A conversation with a running parrot."""
 
     def start_conversation(self) -> None:
         self._emit(ConversationStarted(self.opening.resumes or "the parrot's conversation"))

@@ -1,4 +1,4 @@
-"""All facts about the parrot."""
+"""The descriptor of the parrot: all facts about the tool."""
 
 from __future__ import annotations
 

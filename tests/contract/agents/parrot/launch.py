@@ -14,7 +14,7 @@ from maestro.tools.base import Launch, LaunchRequest
 
 
 def prepare_launch(start: LaunchRequest, environment: Mapping[str, str]) -> Launch:
-    """Return the launch over the protocol, or in a terminal with a pipe for messages."""
+    """Return the launch over the protocol, or the launch in a terminal with a pipe as program inbox."""
     folder, is_in_terminal = Path(start.folder), start.driver is DriverKind.TERMINAL
     hooks = (
         hook_settings.hooks_in_terminal(DIALECT, start.hook_command)

@@ -1,4 +1,4 @@
-"""The program `parrot`: reads prompts as lines of JSON and repeats them. A test starts it as a process."""
+"""The program `parrot`: reads prompts as lines of JSON and repeats them. A test starts the program as a process."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ Enter = Callable[..., Awaitable[Session]]
 
 @pytest.fixture
 def converse(store: Store, enter: Enter, launch: Callable[..., Awaitable[Spawn]]) -> Enter:
-    """Insert a spawned session with a conversation."""
+    """Return a function that inserts a spawned session with a conversation."""
 
     async def put(name: str) -> Session:
         session = await enter(name)
@@ -98,8 +98,8 @@ async def test_an_event_of_a_runner_is_recorded_once(store: Store, converse: Ent
         True,
         False,
     ]
-    assert await record(2, 1), "the events of a new start are numbered again"
-    assert not await record(1, 9), "an event of an earlier start is late"
+    assert await record(2, 1), "each start numbers its events from 1"
+    assert not await record(1, 9), "an event of an earlier start is ignored"
 
 
 async def test_idle_conversations_of_live_sessions_are_listed_in_pages(store: Store, converse: Enter) -> None:
@@ -121,7 +121,7 @@ async def test_idle_conversations_of_live_sessions_are_listed_in_pages(store: St
     assert await idle(limit=1) == [sessions[0].id] and await idle(after=sessions[0].id) == [sessions[2].id]
 
 
-async def test_a_tool_ask_is_decided_with_its_ask(store: Store, enter: Enter) -> None:
+async def test_a_tool_ask_is_decided_when_the_person_answers_the_ask(store: Store, enter: Enter) -> None:
     session = await enter("w")
     ask = make_ask(session_id=session.id)
     tool_ask = ToolAsk(ask.id, session.id, 2, "call-1")
@@ -142,7 +142,7 @@ async def test_a_tool_ask_is_decided_with_its_ask(store: Store, enter: Enter) ->
     assert await store.read(lambda tx: tx.conversations.get_ask(ask.id)) is None
 
 
-async def test_a_session_has_one_pending_push(store: Store, enter: Enter, clock: FakeClock) -> None:
+async def test_a_session_has_at_most_one_pending_push(store: Store, enter: Enter, clock: FakeClock) -> None:
     session = await enter("w")
     first = PendingPush(session_id=session.id, id="psh_1", receipt="r", attempts=1, pushed_at=clock.now())
     second = PendingPush(

@@ -57,7 +57,7 @@ async def test_documents_of_a_task_are_listed_in_order(store: Store, clock: Fake
     assert await store.read(lambda tx: tx.documents.count_of_task("tsk_unknown")) == 0
 
 
-async def test_the_bytes_that_sessions_stored_are_summed_by_project(
+async def test_the_stored_bytes_of_sessions_are_summed_by_project(
     store: Store, enter: Enter, clock: FakeClock
 ) -> None:
     task, session = await insert_task(store), await enter("w")

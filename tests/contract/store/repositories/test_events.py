@@ -47,7 +47,7 @@ async def test_the_newest_event_of_some_kinds_is_found(store: Store) -> None:
     assert await store.read(lambda tx: tx.events.newest_of_subject("tsk_1", kinds=["task.deleted"])) is None
 
 
-async def test_an_empty_log_has_neither_end_nor_horizon(store: Store) -> None:
+async def test_an_empty_log_has_last_number_zero_and_horizon_zero(store: Store) -> None:
     assert await store.read(lambda tx: (tx.events.last_seq(), tx.events.retention_horizon())) == (0, 0)
     await log_events(store)
     assert await store.read(lambda tx: (tx.events.last_seq(), tx.events.retention_horizon())) == (4, 0)

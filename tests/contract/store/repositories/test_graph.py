@@ -34,7 +34,7 @@ async def test_an_edge_is_added_and_removed_once(store: Store) -> None:
     assert await store.read(lambda tx: tx.tasks.graph.count_dependencies(second.id)) == 0
 
 
-async def test_a_task_has_a_lower_rank_than_each_task_that_waits_on_it(store: Store) -> None:
+async def test_a_task_has_a_lower_rank_than_each_task_that_waits_for_it(store: Store) -> None:
     tasks = await insert_tasks(store, 3)
     for waiter, blocker in ((0, 2), (2, 1)):
         await add_edge(store, tasks[waiter], tasks[blocker])
@@ -65,7 +65,7 @@ async def test_a_parent_waits_on_its_children(store: Store) -> None:
     assert [task.id for task in await store.read(lambda tx: tx.tasks.graph.waited_on_by(child.id))] == [parent.id]
 
 
-async def test_the_dependencies_of_several_tasks_come_with_reference_and_status(store: Store) -> None:
+async def test_the_dependencies_of_several_tasks_are_listed_with_reference_and_status(store: Store) -> None:
     first, second, third = await insert_tasks(store, 3)
     for waiter, blocker in ((third, second), (third, first), (second, first)):
         await add_edge(store, waiter, blocker)
@@ -76,7 +76,7 @@ async def test_the_dependencies_of_several_tasks_come_with_reference_and_status(
     }
 
 
-async def test_the_number_of_open_blockers_is_shifted(store: Store) -> None:
+async def test_the_number_of_open_blockers_is_raised_and_lowered(store: Store) -> None:
     (task,) = await insert_tasks(store, 1)
     for by, count in ((2, 2), (-1, 1)):
         await store.write(lambda tx, by=by: tx.tasks.graph.shift_open_blockers(task.id, by))

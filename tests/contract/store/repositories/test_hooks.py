@@ -11,7 +11,7 @@ from maestro.store.base import Store, Tx
 from maestro.testing.clock import FakeClock
 
 
-async def test_answers_wait_in_the_order_of_their_time(
+async def test_unconfirmed_answers_are_listed_in_the_order_of_time(
     store: Store, enter: Callable[..., Awaitable[Session]], clock: FakeClock
 ) -> None:
     session, other = await enter("w"), await enter("v")
@@ -30,7 +30,7 @@ async def test_answers_wait_in_the_order_of_their_time(
     assert await answers(session) == [] and await answers(other) == ["c"]
 
 
-async def test_a_list_of_answers_has_a_limit(
+async def test_the_list_of_unconfirmed_answers_has_a_limit(
     store: Store, enter: Callable[..., Awaitable[Session]], clock: FakeClock
 ) -> None:
     session = await enter("w")

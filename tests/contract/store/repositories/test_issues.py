@@ -31,7 +31,7 @@ async def insert_issues(store: Store, *statuses: TaskStatus) -> list[Task]:
     return tasks
 
 
-async def test_an_issue_is_found_by_its_task_and_its_thread(store: Store) -> None:
+async def test_an_issue_is_found_by_task_and_by_thread(store: Store) -> None:
     (task,) = await insert_issues(store, TaskStatus.TODO)
     issue = Issue(task.id, "msg_1", "ses_1")
     assert await store.read(lambda tx: tx.issues.of_task(task.id)) == issue
@@ -69,7 +69,7 @@ async def test_opened_issues_are_listed_by_id(store: Store) -> None:
     assert not await store.read(lambda tx: tx.issues.has_opened(VC, OTHER))
 
 
-async def test_lists_cut_long_descriptions(store: Store) -> None:
+async def test_lists_of_issues_cut_long_descriptions(store: Store) -> None:
     task = make_task(from_project_id=OTHER, description="x" * (limits.description_chars_in_lists + 1))
     await store.write(lambda tx: tx.tasks.insert(task))
     (listed,) = await store.read(lambda tx: tx.issues.list_received(VC, after=0, limit=9, closed=None))

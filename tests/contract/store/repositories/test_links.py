@@ -54,7 +54,7 @@ async def test_links_are_listed_by_checkout_and_by_project(store: Store) -> None
     assert await store.read(lambda tx: (tx.links.of_project(OTHER), tx.links.to_project(VC))) == ([], [])
 
 
-async def test_a_name_is_searched_in_the_checkout_before_the_project(store: Store) -> None:
+async def test_the_name_of_a_link_is_searched_in_the_checkout_before_the_project(store: Store) -> None:
     await put(store, make_link("lib"))
 
     async def find(workspace_id: str | None, project_id: str | None) -> str | None:
@@ -65,7 +65,7 @@ async def test_a_name_is_searched_in_the_checkout_before_the_project(store: Stor
     assert await find("wsp_eve", None) is None and await find(None, OTHER) is None
 
 
-async def test_a_changed_link_is_found_in_the_writer_too(store: Store) -> None:
+async def test_the_writer_finds_a_changed_link(store: Store) -> None:
     async def find() -> str | None:
         return await store.write(lambda tx: tx.links.find_project("lib", workspace_id="wsp_dave", project_id=VC))
 
@@ -76,7 +76,7 @@ async def test_a_changed_link_is_found_in_the_writer_too(store: Store) -> None:
     assert await find() is None
 
 
-async def test_a_neighbour_is_no_link_between_projects(store: Store) -> None:
+async def test_a_link_from_a_neighbour_does_not_link_two_projects(store: Store) -> None:
     await put(store, make_link("lib", source=LinkSource.NEIGHBOUR))
     assert not await store.read(lambda tx: tx.links.has_link_between(VC, OTHER))
     await put(store, make_link("lib"))

@@ -24,7 +24,7 @@ VC, OTHER = "prj_00000000000000000000000000", "prj_00000000000000000000000001"
 
 
 async def index(store: Store) -> None:
-    """Take in the words of everything that is not known yet."""
+    """Add the words of all messages that are not in the search index yet."""
 
     def work(tx: Tx) -> None:
         found = tx.mail.list_unindexed(after=tx.mail.search_state()[0], limit=100)
@@ -42,7 +42,7 @@ async def id_of(store: Store, seq: int) -> str:
     return (await store.read(lambda tx: tx.mail.get_head(seq)))[0]
 
 
-async def test_a_message_comes_back_as_it_was(store: Store, clock: FakeClock) -> None:
+async def test_a_stored_message_keeps_every_field(store: Store, clock: FakeClock) -> None:
     task = make_task(project_id=VC, number=1)
     first = make_message(
         id="msg_1",
@@ -88,7 +88,7 @@ async def test_a_message_comes_back_as_it_was(store: Store, clock: FakeClock) ->
     assert await store.read(lambda tx: (tx.mail.get("msg_none"), tx.mail.get_attachment("att_none"))) == (None, None)
 
 
-async def test_a_long_body_is_cut_in_lists_and_whole_by_itself(store: Store, send: Send) -> None:
+async def test_a_long_body_is_cut_in_lists_and_complete_in_the_message(store: Store, send: Send) -> None:
     body = "x" * (limits.inbox_body_chars_max + 1)
     seq = await send("ses_1", body=body)
     (listed,) = await store.read(
@@ -105,7 +105,7 @@ async def test_a_long_body_is_cut_in_lists_and_whole_by_itself(store: Store, sen
     assert (listed.seq, listed.truncated) == (exact, False)
 
 
-async def test_messages_by_thread_task_and_sender(store: Store, send: Send) -> None:
+async def test_messages_are_listed_by_thread_task_and_sender(store: Store, send: Send) -> None:
     one = await send("a", thread_id="msg_t", task_id="tsk_1", sender="ses_1")
     two = await send("b", thread_id="msg_t", sender="ses_2")
     three = await send("a", task_id="tsk_1", sender="ses_1")
@@ -127,7 +127,7 @@ async def test_messages_by_thread_task_and_sender(store: Store, send: Send) -> N
     )
 
 
-async def test_a_message_is_seen_by_the_projects_it_came_from_and_went_to(store: Store, send: Send) -> None:
+async def test_a_message_is_visible_in_the_projects_of_sender_and_recipients(store: Store, send: Send) -> None:
     ours = await id_of(store, await send("ses_1"))
     theirs = await id_of(store, await send("ses_1", project_id=OTHER))
     between = await send("ses_1", project_id=OTHER)
@@ -138,7 +138,7 @@ async def test_a_message_is_seen_by_the_projects_it_came_from_and_went_to(store:
     assert seen == [True, False, True, False]
 
 
-async def test_words_are_found_once_they_are_known_newest_first(store: Store, send: Send) -> None:
+async def test_indexed_words_are_found_newest_message_first(store: Store, send: Send) -> None:
     one = await send("a", subject="Deadlock", body="in the pool")
     two = await send("a", subject="Pool", body="lock order matters")
     assert await find(store, '"pool"') == []
@@ -152,7 +152,7 @@ async def test_words_are_found_once_they_are_known_newest_first(store: Store, se
     assert [words.seq for words in await store.read(lambda tx: tx.mail.list_unindexed(after=two, limit=9))] == [three]
 
 
-async def test_words_carry_the_projects_they_concern(store: Store, send: Send) -> None:
+async def test_a_search_can_be_limited_to_the_projects_of_a_message(store: Store, send: Send) -> None:
     await send("a", project_id=VC, body="alpha")
     await send("human", project_id=None, body="alpha")
     await index(store)
@@ -160,7 +160,7 @@ async def test_words_carry_the_projects_they_concern(store: Store, send: Send) -
     assert await find(store, f'scope : "{OTHER}" AND "alpha"') == []
 
 
-async def test_a_message_that_goes_leaves_nothing_behind(store: Store, send: Send, clock: FakeClock) -> None:
+async def test_a_deleted_message_leaves_no_rows_and_no_words(store: Store, send: Send, clock: FakeClock) -> None:
     old = await send("ses_1", VC, subject="Deadlock", body="pool")
     kept = await send("ses_1", subject="Deadlock")
     old_id, kept_id = await id_of(store, old), await id_of(store, kept)
@@ -182,10 +182,10 @@ async def test_a_message_that_goes_leaves_nothing_behind(store: Store, send: Sen
     def aged(tx: Tx) -> list[tuple[int, str]]:
         return tx.mail.list_old(after=0, before=tx.at, limit=9)
 
-    assert await store.read(aged) == [(old, old_id)]  # the newest always stays, so that no number comes again
+    assert await store.read(aged) == [(old, old_id)]  # the newest stays: no sequence number is used twice
     assert await store.read(
         lambda tx: tx.mail.has_open_delivery(old)
-    )  # a project's is on offer until it is acknowledged
+    )  # a project's delivery stays open until it is acknowledged
     await store.write(
         lambda tx: tx.deliveries.apply_step(ReceiptStep.ACKNOWLEDGED, VC, old, via="test", by="x", at=tx.at)
     )
@@ -206,7 +206,9 @@ async def test_a_message_that_goes_leaves_nothing_behind(store: Store, send: Sen
     assert await send("ses_1") == kept + 1
 
 
-async def test_old_messages_are_looked_at_one_after_another(store: Store, send: Send, clock: FakeClock) -> None:
+async def test_old_messages_are_listed_in_pages_without_the_newest(
+    store: Store, send: Send, clock: FakeClock
+) -> None:
     places = [await send("ses_1") for _ in range(4)]
     clock.advance(10)
     before = clock.now() - timedelta(seconds=5)
@@ -218,7 +220,9 @@ async def test_old_messages_are_looked_at_one_after_another(store: Store, send: 
     ] == [places[2]]
 
 
-async def test_a_claim_stays_while_any_message_of_its_conversation_does(store: Store, send: Send) -> None:
+async def test_a_claim_of_a_thread_stays_until_the_last_message_of_the_thread_is_deleted(
+    store: Store, send: Send
+) -> None:
     root = await send("a")
     root_id = await id_of(store, root)
     await send("a", thread_id=root_id)
@@ -228,7 +232,7 @@ async def test_a_claim_stays_while_any_message_of_its_conversation_does(store: S
     assert await store.read(lambda tx: tx.deliveries.thread_holder(root_id)) == "ses_1"
 
 
-async def test_a_body_in_a_file_is_named_by_its_message(store: Store, clock: FakeClock) -> None:
+async def test_a_message_names_the_blob_with_the_body(store: Store, clock: FakeClock) -> None:
     message = make_message(body="the beginning", truncated=True, created_at=clock.now())
     content = StoredContent(None, "f" * 64, 70_000, "f" * 64)
     await store.write(lambda tx: tx.mail.insert(message, content, project_id=VC))

@@ -1,4 +1,4 @@
-"""The repository of members: by id and name, in pages, archived or not."""
+"""The repository of members: search by id and by name, pages, and archived members."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ async def test_a_member_keeps_every_field_and_is_edited(store: Store) -> None:
     )
 
 
-async def test_an_archived_member_frees_its_name_and_stays_as_it_was(store: Store, clock: FakeClock) -> None:
+async def test_an_archived_member_frees_the_name_and_cannot_be_edited(store: Store, clock: FakeClock) -> None:
     first, second = make_member(), make_member()
     await insert(store, first)
     await store.write(lambda tx: tx.members.archive(first.id, at=tx.at))
@@ -69,7 +69,7 @@ async def test_members_are_listed_by_name_in_pages(store: Store) -> None:
     assert await names(limit=1) == ["ada"] and await names(after=("ada", members[0].id)) == ["cid"]
 
 
-async def test_lists_cut_long_identities(store: Store) -> None:
+async def test_lists_of_members_cut_long_identities(store: Store) -> None:
     member = make_member(identity="x" * (limits.identity_chars_in_lists + 1))
     await insert(store, member)
     (listed,) = await store.read(lambda tx: tx.members.list_page(VC, after=START, limit=9))

@@ -1,4 +1,4 @@
-"""The repository of projects, of their keys, and of workspaces."""
+"""The repository of projects, with their keys and workspaces."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from maestro.store.base import Store, Tx
 from maestro.testing.clock import FakeClock
 
 AT = FakeClock().now()
-VC = Project("prj_00000000000000000000000000", "example.org/vc", "vc", ["plan"], AT)  # the fixture inserts it
+VC = Project("prj_00000000000000000000000000", "example.org/vc", "vc", ["plan"], AT)  # inserted by `store`
 DAVE = Workspace("wsp_1", VC.id, "dave", "dave/vc", "/src/dave ✓", AT)
 
 
 async def both(store: Store, work: Callable[[Tx], Any]) -> Any:
-    """Run a read on a reader and on the writer, which caches projects; both must agree."""
+    """Run a read on a reader and on the writer, which caches projects. Return the result if both agree."""
     read, written = await store.read(work), await store.write(work)
     assert read == written
     return read
@@ -40,7 +40,7 @@ async def test_a_project_keeps_every_field_after_a_change(store: Store) -> None:
     assert await both(store, lambda tx: tx.projects.get("prj_unknown")) is None
 
 
-async def test_a_change_that_is_undone_is_not_remembered(store: Store) -> None:
+async def test_a_rollback_removes_a_change_of_a_project_from_the_cache(store: Store) -> None:
     def change_and_fail(tx: Tx) -> None:
         tx.projects.update(msgspec.structs.replace(VC, name="never"))
         tx.projects.get(VC.id)
@@ -51,10 +51,10 @@ async def test_a_change_that_is_undone_is_not_remembered(store: Store) -> None:
     assert await both(store, lambda tx: tx.projects.get(VC.id)) == VC
 
 
-async def test_several_keys_lead_to_a_project(store: Store) -> None:
+async def test_a_project_is_found_by_each_of_several_keys(store: Store) -> None:
     await store.write(lambda tx: tx.projects.add_key(VC.id, "former"))
     await store.write(lambda tx: tx.projects.add_key("prj_00000000000000000000000001", "former"))
-    assert await both(store, lambda tx: tx.projects.by_key("former")) == VC, "the first project keeps a key"
+    assert await both(store, lambda tx: tx.projects.by_key("former")) == VC, "a key stays with the first project"
     await store.write(lambda tx: tx.projects.drop_key("prj_00000000000000000000000001", "former"))
     assert await both(store, lambda tx: tx.projects.by_key("former")) == VC
     await store.write(lambda tx: tx.projects.drop_key(VC.id, "former"))
@@ -70,7 +70,7 @@ async def test_projects_are_listed_by_name_in_pages(store: Store) -> None:
     assert [await names("", 9), await names("", 1), await names("other", 9)] == [["other", "vc"], ["other"], ["vc"]]
 
 
-async def test_a_workspace_keeps_every_field_and_moves(store: Store) -> None:
+async def test_a_workspace_keeps_every_field_and_can_move_to_another_project(store: Store) -> None:
     await store.write(lambda tx: tx.projects.insert_workspace(DAVE))
     for find in (
         lambda tx: tx.projects.get_workspace("wsp_1"),
@@ -94,7 +94,7 @@ async def test_workspaces_of_a_project_are_listed_by_name(store: Store) -> None:
     assert await both(store, lambda tx: tx.projects.workspaces_of(VC.id, limit=1)) == [DAVE]
 
 
-async def test_a_project_without_a_remote_is_found_by_its_path(store: Store) -> None:
+async def test_a_project_without_a_remote_is_found_by_path(store: Store) -> None:
     local = Project("prj_2", "root:abc:/src/local", "local", [], AT)
     workspace = Workspace("wsp_2", "prj_2", "dana", "dana/local", "/src/local", AT)
 
@@ -107,7 +107,7 @@ async def test_a_project_without_a_remote_is_found_by_its_path(store: Store) -> 
     assert await both(store, lambda tx: tx.projects.by_local_path("/local")) is None
 
 
-async def test_an_accepted_setup_belongs_to_a_checkout_of_the_project(store: Store) -> None:
+async def test_an_accepted_setup_belongs_to_a_checkout_and_counts_for_the_project(store: Store) -> None:
     await store.write(lambda tx: tx.projects.insert_workspace(DAVE))
     assert await both(store, lambda tx: tx.projects.accepted_setup("wsp_1")) == ""
     assert await both(store, lambda tx: tx.projects.accepted_setup("wsp_unknown")) == ""

@@ -25,7 +25,7 @@ async def end(store: Store, session: Session) -> None:
     await store.write(write)
 
 
-async def test_a_plan_comes_back_as_it_was_and_is_due_in_its_time(
+async def test_a_recovery_keeps_every_field_and_becomes_due_at_the_planned_time(
     store: Store, enter: Enter, clock: FakeClock
 ) -> None:
     sooner, later, never = [await enter(name) for name in ("a", "b", "c")]
@@ -39,7 +39,7 @@ async def test_a_plan_comes_back_as_it_was_and_is_due_in_its_time(
     ]
 
     def write(tx: Tx) -> None:
-        for plan in (*plans, *plans):  # the second time over the first
+        for plan in (*plans, *plans):  # the second put replaces the first
             tx.recoveries.put(plan)
 
     await store.write(write)
@@ -57,7 +57,7 @@ async def test_a_plan_comes_back_as_it_was_and_is_due_in_its_time(
 
 
 @pytest.mark.parametrize(("step", "waits"), [(RecoveryStep.RESUME, True), (RecoveryStep.HAND_OVER, False)])
-async def test_mail_waits_for_one_that_is_to_be_started_again(
+async def test_mail_waits_for_a_session_whose_resumption_is_planned(
     store: Store, enter: Enter, clock: FakeClock, step: RecoveryStep, waits: bool
 ) -> None:
     session = await enter("w")
@@ -71,11 +71,11 @@ async def test_mail_waits_for_one_that_is_to_be_started_again(
     assert [one.id for one in anywhere] == ([session.id] if waits else [])
 
 
-async def test_started_again_it_is_the_same_with_a_process_to_come(
+async def test_a_restarted_session_is_live_again_without_process_and_signals(
     store: Store, enter: Enter, clock: FakeClock
 ) -> None:
     session = await enter("w", pid=4711, pid_started="1")
-    assert not await restart(store, session), "it runs"
+    assert not await restart(store, session), "the session is live"
     await end(store, session)
     await store.write(lambda tx: tx.sessions.set_successor(session.id, successor_id=session.id))
     clock.advance(5)

@@ -76,7 +76,7 @@ async def test_a_run_keeps_every_field(store: Store, clock: FakeClock) -> None:
     assert await store.read(lambda tx: tx.runs.get("run_unknown")) is None
 
 
-async def test_a_status_changes_only_from_the_known_status(store: Store, clock: FakeClock) -> None:
+async def test_a_run_changes_only_from_the_status_that_the_caller_read(store: Store, clock: FakeClock) -> None:
     run = await insert_run(store, clock)
 
     async def stop() -> bool:
@@ -145,7 +145,7 @@ async def test_open_attempts_at_deleted_tasks_are_found(store: Store, clock: Fak
     assert await store.read(lambda tx: tx.runs.attempts_without_task(run.id)) == attempts[1:]
 
 
-async def test_a_run_starts_the_ready_tasks_of_its_tree(store: Store, clock: FakeClock) -> None:
+async def test_the_ready_tasks_in_the_tree_of_a_run_can_start(store: Store, clock: FakeClock) -> None:
     root, outside = make_task(number=1), make_task(number=2)
     low = make_task(number=3, parent_id=root.id, priority=Priority.LOW)
     urgent = make_task(number=4, parent_id=root.id, priority=Priority.CRITICAL)

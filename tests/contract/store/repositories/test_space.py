@@ -1,4 +1,4 @@
-"""The repository of disk space: free pages are given back a few at a time."""
+"""The repository of disk space: the store releases free pages in small portions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from maestro.testing.factories import make_task
 _BYTES = 1_000_000
 
 
-async def test_freed_pages_are_given_back_in_slices(store: Store) -> None:
+async def test_free_pages_are_released_in_limited_portions(store: Store) -> None:
     task = make_task()
 
     def fill(tx: Tx) -> None:

@@ -1,4 +1,4 @@
-"""The repository of spawns: the start of a session's program, its runner and its end."""
+"""The repository of spawns: start, runner and end of the program of a session."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def test_a_spawn_keeps_every_field(store: Store, enter: Enter, launch: Lau
     assert await store.read(lambda tx: (tx.spawns.get("ses_0"), tx.spawns.get_manifest("ses_0"))) == (None, None)
 
 
-async def test_a_runner_and_an_end_belong_to_one_start(
+async def test_a_runner_and_an_exit_are_recorded_only_for_the_epoch_of_the_spawn(
     store: Store, enter: Enter, launch: Launch, clock: FakeClock
 ) -> None:
     session = await enter("w")
@@ -59,14 +59,18 @@ async def test_a_runner_and_an_end_belong_to_one_start(
     assert await store.read(lambda tx: tx.spawns.get_manifest(session.id)) == b"new"
 
 
-async def test_only_a_runner_of_an_older_server_is_completed(store: Store, enter: Enter, launch: Launch) -> None:
+async def test_the_runner_of_a_spawn_of_this_server_is_not_completed(
+    store: Store, enter: Enter, launch: Launch
+) -> None:
     session = await enter("w")
     spawn = await launch(session)
     await store.write(lambda tx: tx.spawns.complete_runner(session.id, epoch=1, pid=7, started="t"))
     assert await store.read(lambda tx: tx.spawns.get(session.id)) == spawn
 
 
-async def test_the_process_of_a_live_session_is_recorded(store: Store, enter: Enter, launch: Launch) -> None:
+async def test_the_processes_of_runner_and_program_lead_to_the_live_session(
+    store: Store, enter: Enter, launch: Launch
+) -> None:
     session = await enter("w")
     await launch(session)
     await store.write(lambda tx: tx.spawns.set_process(session.id, pid=8, started="p"))
@@ -99,7 +103,9 @@ async def test_live_spawned_sessions_are_counted(store: Store, enter: Enter, lau
     assert await store.read(lambda tx: tx.spawns.count_below("ses_unknown")) == 0
 
 
-async def test_programs_without_work_are_found(store: Store, enter: Enter, launch: Launch, clock: FakeClock) -> None:
+async def test_programs_without_work_are_listed_as_dismissed_sessions(
+    store: Store, enter: Enter, launch: Launch, clock: FakeClock
+) -> None:
     ended, lost, attempting, working = [await enter(name) for name in "abcd"]
     for session in (ended, lost, attempting, working):
         await launch(session, run_id="run_1" if session in (attempting, working) else None)

@@ -61,12 +61,12 @@ async def test_a_task_keeps_every_field(store: Store) -> None:
     assert await store.read(lambda tx: (tx.tasks.get("tsk_unknown"), tx.tasks.by_number(VC, 3))) == (None, None)
 
 
-async def test_numbers_count_in_each_project(store: Store) -> None:
+async def test_tasks_are_numbered_in_each_project(store: Store) -> None:
     created = [make_task(project_id=project) for project in (VC, OTHER, VC)]
     assert await store.write(lambda tx: [tx.tasks.insert(task) for task in created]) == [1, 1, 2]
 
 
-async def test_a_move_keeps_every_field_and_wins_once(store: Store, enter: Enter, clock: FakeClock) -> None:
+async def test_a_move_stores_every_field_and_succeeds_once(store: Store, enter: Enter, clock: FakeClock) -> None:
     session = await enter("w")
     (task,) = await insert(store, {})
     at = clock.now()
@@ -81,7 +81,7 @@ async def test_a_move_keeps_every_field_and_wins_once(store: Store, enter: Enter
     assert await store.read(lambda tx: tx.tasks.get(task.id)) == done.after
 
 
-async def test_an_edit_keeps_status_and_claim(store: Store) -> None:
+async def test_an_edit_changes_neither_status_nor_claim(store: Store) -> None:
     (task,) = await insert(store, {"stage": "plan", "stage_held": True, "ready": False})
     edited = msgspec.structs.replace(
         task,
@@ -122,7 +122,7 @@ async def test_a_deleted_task_leaves_no_rows(store: Store, clock: FakeClock) -> 
     assert kept is not None and kept.found_in is None
 
 
-async def test_pages_are_ordered_by_number(store: Store) -> None:
+async def test_pages_of_tasks_are_ordered_by_number(store: Store) -> None:
     inserted = await insert(store, {}, {"status": TaskStatus.FAILED}, {}, {}, {"status": TaskStatus.BLOCKED})
     await store.write(lambda tx: tx.tasks.update(msgspec.structs.replace(inserted[2], archived=True)))
 
@@ -139,7 +139,7 @@ async def test_pages_are_ordered_by_number(store: Store) -> None:
     assert (counts, ready) == ({"todo": 2, "failed": 1, "blocked": 1}, 2)
 
 
-async def test_lists_cut_long_descriptions(store: Store) -> None:
+async def test_lists_of_tasks_cut_long_descriptions(store: Store) -> None:
     (task,) = await insert(store, {"description": "x" * (limits.description_chars_in_lists + 1)})
     (listed,) = await store.read(lambda tx: tx.tasks.list_page(VC, after=0, limit=9))
     assert listed == msgspec.structs.replace(task, description="x" * limits.description_chars_in_lists + "…")
@@ -170,14 +170,16 @@ async def test_ready_tasks_are_listed_by_priority_and_number(store: Store) -> No
     assert await numbers(store, lambda tx: tx.tasks.list_waiting(VC, after=5, limit=9)) == [6]
 
 
-async def test_children_decide_whether_a_parent_is_done(store: Store) -> None:
+async def test_a_parent_is_done_when_all_children_are_done(store: Store) -> None:
     (parent,) = await insert(store, {})
     child = make_task(number=2, parent_id=parent.id, status=TaskStatus.COMPLETED)
     open_child = make_task(number=3, parent_id=parent.id)
     grandchild = make_task(number=4, parent_id=open_child.id)
     await store.write(lambda tx: tx.tasks.insert(child))
     assert await store.read(lambda tx: tx.tasks.children_are_done(parent.id))
-    assert not await store.read(lambda tx: tx.tasks.children_are_done(child.id)), "a task without children"
+    assert not await store.read(lambda tx: tx.tasks.children_are_done(child.id)), (
+        "a task without children is not done by its children"
+    )
     await store.write(lambda tx: [tx.tasks.insert(task) for task in (open_child, grandchild)])
     assert not await store.read(lambda tx: tx.tasks.children_are_done(parent.id))
     assert await numbers(store, lambda tx: tx.tasks.list_children(parent.id, limit=9, after=2)) == [3]
@@ -196,7 +198,7 @@ async def test_tasks_found_during_other_work_are_listed(store: Store) -> None:
     assert await numbers(store, lambda tx: tx.tasks.list_found_below(root.id, limit=9)) == [3]
 
 
-async def test_dependencies_are_listed_on_both_sides(store: Store) -> None:
+async def test_dependencies_are_listed_from_both_tasks(store: Store) -> None:
     done, blocker, task = await insert(store, {"status": TaskStatus.COMPLETED}, {}, {})
 
     def add(tx: Tx) -> None:
@@ -213,7 +215,9 @@ async def test_dependencies_are_listed_on_both_sides(store: Store) -> None:
     assert waiting is not None and waiting.open_blockers == 1
 
 
-async def test_claims_run_out_in_order_and_are_renewed(store: Store, enter: Enter, clock: FakeClock) -> None:
+async def test_expired_claims_are_listed_in_order_and_leases_are_renewed(
+    store: Store, enter: Enter, clock: FakeClock
+) -> None:
     first, second, personal = await insert(store, {}, {}, {})
     holders = [await enter("a"), await enter("b")]
     now = clock.now()
@@ -253,7 +257,7 @@ async def test_claims_run_out_in_order_and_are_renewed(store: Store, enter: Ente
     ]
 
 
-async def test_a_stage_is_held_back_and_released(store: Store) -> None:
+async def test_the_tasks_of_a_stage_are_held_back_and_released(store: Store) -> None:
     inserted = await insert(store, {"stage": "plan"}, {"stage": "verify"}, {"stage": "verify"})
     assert await store.read(lambda tx: tx.tasks.has_open_in_stage(VC, None, "plan"))
     assert not await store.read(lambda tx: tx.tasks.has_open_in_stage(VC, None, "package"))
@@ -270,7 +274,7 @@ async def test_a_stage_is_held_back_and_released(store: Store) -> None:
     assert [await hold(True), await hold(True), await hold(False)] == [later, set(), later]
 
 
-async def test_tasks_in_review_wait_in_the_order_of_their_change(store: Store, clock: FakeClock) -> None:
+async def test_tasks_in_review_are_listed_in_the_order_of_change(store: Store, clock: FakeClock) -> None:
     now = clock.now()
     review: dict[str, Any] = {"status": TaskStatus.IN_REVIEW, "ready": False}
     await insert(

@@ -63,7 +63,7 @@ async def test_teams_are_listed_by_name_by_member_and_by_leader(store: Store) ->
     assert await store.read(lambda tx: tx.members.teams.led_by(bob.id)) == teams[1:2]
 
 
-async def test_members_come_and_go(store: Store) -> None:
+async def test_a_team_loses_removed_and_archived_members_and_the_leader(store: Store) -> None:
     ada, bob, cid = await insert_members(store)
     team = make_team("core")
     await put(store, team, ada, bob, cid, leader=ada)

@@ -116,7 +116,7 @@ async def test_only_issues_of_the_project_become_dirty(store: Store) -> None:
     assert await dirty() == {issue.id}
     await put_mirrors(store, MirroredIssue(issue.id, VC, dirty=False))
     await store.write(lambda tx: tx.trackers.mark_all_dirty(VC))
-    assert await dirty() == {issue.id}, "a closed issue that the tracker does not know stays away"
+    assert await dirty() == {issue.id}, "a closed issue that the tracker does not know stays clean"
     await put_mirrors(store, MirroredIssue(done.id, VC, ref="bd-2", dirty=False))
     await store.write(lambda tx: tx.trackers.mark_all_dirty(VC))
     assert await dirty() == {issue.id, done.id}

@@ -71,7 +71,7 @@ async def test_worktrees_of_a_project_are_listed_in_pages(store: Store, enter: E
     assert await listed(limit=1) == [worktrees[0]] and await listed(after=worktrees[0].session_id) == [worktrees[2]]
 
 
-async def test_only_worktrees_of_finished_sessions_can_be_removed(
+async def test_only_worktrees_of_finished_sessions_are_removable(
     store: Store, enter: Enter, launch: Launch, clock: FakeClock
 ) -> None:
     names = ("merged", "unmerged", "live", "never-ran", "resumed")

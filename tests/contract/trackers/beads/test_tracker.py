@@ -1,4 +1,4 @@
-"""Tests of Beads as a tracker: Maestro's reference, faults of `bd`, and traps in the output of its versions."""
+"""Tests of Beads as a tracker: Maestro's reference, faults of `bd`, and differences in the output of its versions."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ async def test_faults_of_bd_make_the_tracker_unreachable(
     assert len(await tracker.list_issues()) == 1
 
 
-async def test_a_program_that_is_not_bd_is_unreachable(tmp_path: Path) -> None:
+async def test_a_program_other_than_bd_is_an_unreachable_tracker(tmp_path: Path) -> None:
     BeadsUser(tmp_path).init()
     silent = BeadsTracker(BeadsProgram(str(tmp_path), program="true", seconds_max=5))
     with pytest.raises(TrackerUnreachable, match="does not say which version"):
@@ -80,7 +80,7 @@ def scripted_tracker(folder: Path, script: str) -> BeadsTracker:
 
 
 def printed_issue(ref: str, **fields: object) -> str:
-    """Return a shell command that prints an issue."""
+    """Return a shell command that prints an issue as JSON."""
     return f"echo {shlex.quote(json.dumps([{'id': ref, 'title': 't', 'status': 'open', **fields}]))}"
 
 
@@ -98,12 +98,12 @@ async def test_an_old_version_is_unreachable_and_names_the_oldest_version(tmp_pa
         await scripted_tracker(tmp_path, "echo bd version 0.19.9").read_version()
 
 
-async def test_a_version_with_an_error_code_does_not_count(tmp_path: Path) -> None:
+async def test_a_version_that_is_printed_with_an_error_code_does_not_count(tmp_path: Path) -> None:
     with pytest.raises(TrackerUnreachable, match="does not say which version"):
         await scripted_tracker(tmp_path, "echo bd version 1.0.0; exit 1").read_version()
 
 
-async def test_a_claim_without_proof_is_read_again(tmp_path: Path) -> None:
+async def test_a_claim_that_bd_does_not_confirm_is_checked_by_reading_the_issue(tmp_path: Path) -> None:
     held = printed_issue("bd-1", status="in_progress", assignee="keeper")
     tracker = scripted_tracker(tmp_path, f'case "$1" in show) {held};; esac')
     assert (await tracker.claim_issue("bd-1", actor="keeper")).standing.assignee == "keeper"
@@ -137,12 +137,12 @@ async def test_a_failed_rename_is_refused_although_the_issue_exists(tmp_path: Pa
         await scripted_tracker(tmp_path, script).rename_issue("bd-1", "x", actor="a")
 
 
-async def test_a_comment_that_prints_no_comment_is_refused(tmp_path: Path) -> None:
+async def test_a_comment_is_refused_if_bd_prints_no_comment(tmp_path: Path) -> None:
     with pytest.raises(TrackerRefused):
         await scripted_tracker(tmp_path, "exit 0").add_comment("bd-1", "Hello", actor="a")
 
 
-async def test_a_failed_creation_is_refused(tmp_path: Path) -> None:
+async def test_a_creation_that_bd_refuses_is_refused_with_the_error_of_bd(tmp_path: Path) -> None:
     with pytest.raises(TrackerRefused, match="read-only"):
         await scripted_tracker(tmp_path, "echo read-only >&2; exit 1").create_issue(NEW)
 

@@ -1,4 +1,4 @@
-"""A person who connects tools, against a live server."""
+"""Provide a person who connects tools to a live server."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Person:
         return ran.stdout + ran.stderr
 
     def install(self, tool: str, version: str) -> None:
-        """Install a program that can only print its version."""
+        """Install a program that only prints its version."""
         program = self.programs / tool
         program.write_text(f"#!/bin/sh\necho '{version} (something)'\n")
         program.chmod(0o755)

@@ -53,7 +53,7 @@ def test_the_answer_of_the_server_is_read_and_the_identity_is_sent(
     assert server.requests[0].variables == {b"MAESTRO_TOKEN": b"mst_x"}
 
 
-def test_no_server_a_refusal_and_an_empty_answer_are_none(path: Path) -> None:
+def test_the_answer_is_none_without_a_server_after_a_refusal_and_when_it_is_empty(path: Path) -> None:
     assert context.request_json("whoami") is None
     for script in (answering(b"{}", code=4), answering(b"")):
         with FrameServer(path, script):
@@ -61,7 +61,9 @@ def test_no_server_a_refusal_and_an_empty_answer_are_none(path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["MAESTRO_TOKEN", "MAESTRO_SESSION_ID"])
-def test_a_session_is_refused_by_its_variables(path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_a_caller_with_variables_of_a_session_is_refused(
+    path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
     monkeypatch.setenv(name, "x")
     with pytest.raises(CommandEnded, match="only the person connects tools") as ended:
         context.require_person("connects tools")
@@ -84,6 +86,6 @@ def test_no_server_is_started_for_a_remote_server_or_an_agent(path: Path, monkey
     assert list(path.parent.iterdir()) == []
 
 
-def test_a_running_server_is_used(path: Path) -> None:
+def test_start_server_uses_a_running_server(path: Path) -> None:
     with FrameServer(path, answering(b"{}")):
         assert context.start_server()

@@ -21,7 +21,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_without_a_database_there_is_nothing_to_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_data_directory_without_a_database_has_no_problems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MAESTRO_HOME", str(tmp_path))
     assert check_data() == ([], [])
     assert list(tmp_path.iterdir()) == []
@@ -43,7 +43,7 @@ def test_damaged_data_is_a_problem(home: Path) -> None:
     assert lines == [] and problems
 
 
-def test_a_file_that_is_no_database_cannot_be_checked(home: Path) -> None:
+def test_a_file_that_is_no_database_is_one_problem(home: Path) -> None:
     for name in ("maestro.db-wal", "maestro.db-shm"):
         (home / name).unlink(missing_ok=True)
     (home / "maestro.db").write_bytes(b"nonsense" * 1000)

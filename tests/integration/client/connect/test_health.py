@@ -1,4 +1,4 @@
-"""`maestro doctor` as a person runs it."""
+"""`maestro doctor` reports problems, repairs them with `--fix`, and answers in JSON."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_the_doctor_names_problems_and_repairs_them(person: Any) -> None:
     assert "(tested with 0.61.0)" in said
     assert "lacks 1 of 8 hooks" in said and "/gone/maestro does not exist" in said
     assert "1 hook got no answer in the last day; the last: gemini AfterTool" in said
-    assert person.settings.read_text() != text, "looking changes nothing"
+    assert person.settings.read_text() != text, "the doctor without --fix changes no settings"
     said = person.run("doctor", "--fix")
     assert "after the repair" in said and "nothing is wrong" in said
     assert "/gone/maestro hook" not in person.settings.read_text()

@@ -1,4 +1,4 @@
-"""A program is asked which hooks of Maestro the person has reviewed."""
+"""The client asks a program which hooks of Maestro the person has reviewed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from maestro.client.connect.hook_review import list_hooks
 from maestro.tools import registry
 from maestro.tools.connect_support import HookReview, ListedHook
 
-# Answers the request with the id `answer_id`, after other lines, from a file.
+# Prints other lines first, then answers the request `answer_id` with the content of the file `result`.
 PROGRAM = """
 import json, os, sys
 for line in sys.stdin:
@@ -60,9 +60,9 @@ def test_the_hooks_of_maestro_are_listed_from_the_answer(review: HookReview, tmp
 
 
 @pytest.mark.parametrize("script", ["", "print('nonsense')", "import sys; sys.stdin.readline(); sys.exit(1)"])
-def test_a_program_that_ends_without_an_answer_gives_none(review: HookReview, tmp_path: Path, script: str) -> None:
+def test_a_program_that_ends_without_an_answer_gives_no_list(review: HookReview, tmp_path: Path, script: str) -> None:
     assert list_hooks(install(tmp_path, script), review, tmp_path) is None
 
 
-def test_a_program_that_cannot_be_started_gives_none(review: HookReview, tmp_path: Path) -> None:
+def test_a_program_that_cannot_be_started_gives_no_list(review: HookReview, tmp_path: Path) -> None:
     assert list_hooks(str(tmp_path / "missing"), review, tmp_path) is None

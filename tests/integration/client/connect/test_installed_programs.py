@@ -1,4 +1,4 @@
-"""Programs of tools are found with their versions, without a start of the program where possible."""
+"""The client finds the programs of tools and their versions, if possible without a start of the program."""
 
 from __future__ import annotations
 

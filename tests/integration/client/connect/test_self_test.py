@@ -1,4 +1,4 @@
-"""A hook is run as its tool would run it, and its answer is checked."""
+"""The self-test runs a hook as its tool runs the hook, and checks the answer."""
 
 from __future__ import annotations
 

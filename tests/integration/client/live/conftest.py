@@ -1,4 +1,4 @@
-"""A workshop, and terminals for the commands of a person."""
+"""Provide a workshop, and terminals for the commands of a person."""
 
 from __future__ import annotations
 

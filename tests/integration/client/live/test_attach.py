@@ -1,4 +1,4 @@
-"""`session attach`: a person at an agent's terminal, and what becomes of the person's own."""
+"""`session attach` connects the person's terminal to an agent's terminal, and restores the person's terminal."""
 
 from __future__ import annotations
 
@@ -21,15 +21,17 @@ ECHO = "printf 'ready\\n'; while read -r line; do echo \"heard <$line>\"; done"
 @pytest.fixture
 def agent(shop: Workshop) -> Workshop:
     shop.spawn_session("--name", "parser", "--", "sh", "-c", ECHO)
-    wait_until(lambda: "ready" in shop.run_maestro("session", "logs", "parser"), what="its first word")
+    wait_until(
+        lambda: "ready" in shop.run_maestro("session", "logs", "parser"), what="the first output of the session"
+    )
     return shop
 
 
-def test_a_person_gets_earlier_output_types_and_detaches(agent: Workshop, sit: Sit) -> None:
+def test_attach_shows_earlier_output_passes_keys_to_the_program_and_detaches(agent: Workshop, sit: Sit) -> None:
     console = sit("session", "attach", "parser")
     greeting = console.wait_for_output(b"ready")
     assert b"attached to parser" in greeting and b"Ctrl-]" in greeting
-    wait_until(lambda: console.is_raw, what="the raw mode")
+    wait_until(lambda: console.is_raw, what="the change to raw mode")
     console.type_keys("grüße\r".encode())
     console.wait_for_output("heard <grüße>".encode())
     console.type_keys(b"half" + DETACH)
@@ -110,14 +112,16 @@ def test_the_view_ends_with_the_program(agent: Workshop, sit: Sit) -> None:
     assert console.modes() == console.before
 
 
-def test_the_screen_is_drawn_again_with_its_modes(shop: Workshop, sit: Sit) -> None:
+def test_attach_draws_the_screen_of_the_program_again_with_its_modes(shop: Workshop, sit: Sit) -> None:
     script = r"printf 'before\n\033[?1049h\033[?25l\033[H\033[2Jpicture\033[6n\033[3;1Hbelow\007'; read -r x"
     shop.spawn_session("--name", "parser", "--", "sh", "-c", script)
-    wait_until(lambda: "below" in shop.run_maestro("session", "logs", "parser"), what="its picture")
+    wait_until(lambda: "below" in shop.run_maestro("session", "logs", "parser"), what="the picture of the program")
     console = sit("session", "attach", "parser")
     drawn = console.wait_for_output(b"below")
     assert b"\x1b[?1049h" in drawn and b"picture" in drawn and b"before" not in drawn
-    assert b"\x1b[6n" not in drawn, "an old question must not be asked again: the answer would be typed"
+    assert b"\x1b[6n" not in drawn, (
+        "the terminal would answer an old query, and the program would read the answer as keys"
+    )
     console.type_keys(DETACH)
     assert console.wait_for_exit() == 0
     assert b"\x1b[?1049l" in console.shown and b"\x1b[?25h" in console.shown
@@ -125,32 +129,32 @@ def test_the_screen_is_drawn_again_with_its_modes(shop: Workshop, sit: Sit) -> N
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 @pytest.mark.parametrize("which", ["view", "keeper"])
-def test_a_view_that_is_killed_leaves_the_terminal_as_it_was(
+def test_a_killed_view_leaves_the_terminal_in_its_earlier_state(
     agent: Workshop, sit: Sit, number: signal.Signals, which: str
 ) -> None:
     console = sit("session", "attach", "parser")
     console.wait_for_output(b"ready")
-    wait_until(lambda: console.is_raw, what="the raw mode")
+    wait_until(lambda: console.is_raw, what="the change to raw mode")
     (view,) = process_tree.find_descendants(console.process.pid)
     os.kill(console.process.pid if which == "keeper" else view, number)
     console.wait_for_exit()
-    wait_until(lambda: console.modes() == console.before, what="the terminal's old state")
+    wait_until(lambda: console.modes() == console.before, what="the return of the terminal to its earlier state")
     assert agent.show_session("parser")["status"] == "working"
 
 
 def test_the_view_ends_when_the_runner_is_killed(agent: Workshop, sit: Sit) -> None:
     console = sit("session", "attach", "parser")
     console.wait_for_output(b"ready")
-    wait_until(lambda: console.is_raw, what="the raw mode")
+    wait_until(lambda: console.is_raw, what="the change to raw mode")
     (note,) = agent.runner_notes()
-    agent.live.kill()  # else it would start the session again
+    agent.live.kill()  # a live server would start the session again
     os.kill(note["runner"], signal.SIGKILL)
     assert console.wait_for_exit() == 1
     assert b"the runner of parser is gone" in console.shown and b"session explain parser" in console.shown
     assert console.modes() == console.before
 
 
-def test_the_view_goes_on_with_a_session_that_is_started_again(agent: Workshop, sit: Sit) -> None:
+def test_the_view_continues_with_a_session_that_is_started_again(agent: Workshop, sit: Sit) -> None:
     console = sit("session", "attach", "parser")
     console.wait_for_output(b"ready")
     (note,) = agent.runner_notes()
@@ -176,11 +180,11 @@ def test_a_session_or_client_without_a_terminal_is_refused_with_a_hint(agent: Wo
     )
 
 
-def test_an_agent_does_not_attach_to_itself(agent: Workshop) -> None:
+def test_an_agent_cannot_attach_to_itself(agent: Workshop) -> None:
     token = agent.spawn_session(
         "--name", "other", "--mode", "coordinate", "--", "sh", "-c", "echo $MAESTRO_TOKEN > t; cat"
     )
-    wait_until(lambda: agent.read_words("t"), what="its token")
+    wait_until(lambda: agent.read_words("t"), what="the token of the agent")
     answer = agent.live.run_command(
         "session", "attach", token["id"], "--json", env={"MAESTRO_TOKEN": agent.read_words("t")[0]}
     )
@@ -192,9 +196,9 @@ def test_a_stopped_view_does_not_block_the_program(shop: Workshop, sit: Sit) -> 
     shop.spawn_session("--name", "parser", "--", "sh", "-c", f"read -r go; {flood}")
     console = sit("session", "attach", "parser")
     console.wait_for_output(b"attached to")
-    wait_until(lambda: console.is_raw, what="the raw mode")
+    wait_until(lambda: console.is_raw, what="the change to raw mode")
     shop.run_maestro("session", "prompt", "parser", "go")
-    # Nobody takes what the console shows: its terminal is full, its view stands still.
-    wait_until(lambda: (shop.repo / "done").exists(), what="the end of the flood")
+    # The test does not read the console, so the terminal's buffer is full and the view is blocked.
+    wait_until(lambda: (shop.repo / "done").exists(), what="the end of the large output")
     console.type_keys(DETACH)
     assert console.wait_for_exit() == 0

@@ -34,7 +34,7 @@ def test_down_returns_after_the_server_has_released_its_data_directory(server: L
 
 
 def test_down_names_a_server_that_does_not_end(server: LiveServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The server hears of the stop, and is then held up before its end."""
+    """Stop the process of the server, so that the server cannot end."""
     assert server.process is not None
     from maestro.client import main
     from maestro.client.live import down

@@ -1,4 +1,4 @@
-"""`session logs --follow`: to the agent's end, whatever becomes of the server."""
+"""`session logs --follow` shows the output of a program until its end, also while no server runs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_logs_follow_to_the_end_also_without_a_server(shop: Workshop) -> None:
     assert err == b"[parser has ended with exit code 4]\n"
 
 
-def test_logs_of_an_ended_session_are_whole_or_its_last_lines(shop: Workshop) -> None:
+def test_logs_show_all_lines_or_the_last_lines_of_an_ended_session(shop: Workshop) -> None:
     shop.spawn_session("--name", "parser", "--", "sh", "-c", "for n in 1 2 3 4 5; do echo line $n; done")
     shop.wait_for_session_end("parser")
     assert shop.run_maestro("session", "logs", "parser", "-f").splitlines() == [f"line {n}" for n in range(1, 6)]
@@ -64,7 +64,7 @@ def test_logs_in_json_are_an_asciicast(shop: Workshop) -> None:
 
 
 def test_no_line_is_lost_or_repeated_when_a_new_transcript_file_begins(shop: Workshop) -> None:
-    count = 200_000  # more than half of a transcript
+    count = 200_000  # more output than one transcript file holds
     script = f"echo begin; while [ ! -e go ]; do sleep 0.02; done; seq -f 'number %.0f of many' {count}"
     shop.spawn_session("--name", "parser", "--", "sh", "-c", script)
     following = shop.live.start_command("session", "logs", "parser", "-f", cwd=shop.repo)
@@ -102,7 +102,7 @@ def test_the_logs_end_when_the_runner_is_killed(shop: Workshop, sit: Sit) -> Non
     console = sit("session", "logs", "parser", "-f")
     console.wait_for_output(b"begin")
     (note,) = wait_until(shop.runner_notes, what="the runner's identity file")
-    shop.live.kill()  # the server would start the session again, and the logs would go on
+    shop.live.kill()  # a live server would start the session again, and the logs would continue
     os.kill(note["runner"], signal.SIGKILL)
     assert console.wait_for_exit() == 0
     assert b"does not run any more" in console.shown

@@ -1,4 +1,4 @@
-"""`maestro run` as a person sees it: a picture in place, or a line for each change; it outlives the server."""
+"""`maestro run` updates a picture in a terminal, or prints a line for each change, also after a server restart."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WAIT = "while [ ! -e go ]; do sleep 0.02; done"
 
 @pytest.fixture
 def graph(shop: Workshop) -> Workshop:
-    """Two tasks, one after the other, below a third."""
+    """Create two tasks below a third task; the second task depends on the first."""
     shop.create_task("Everything")
     shop.create_task("First", "--parent", "#1")
     shop.create_task("Second", "--parent", "#1", "--depends-on", "#2")
@@ -27,12 +27,12 @@ def graph(shop: Workshop) -> Workshop:
 
 @pytest.fixture
 def watch(sit: Sit) -> Sit:
-    """A terminal without colours, so that what is looked for stands together."""
+    """Start commands on terminals without colours, because colour codes would divide the expected texts."""
     return functools.partial(sit, NO_COLOR="1")
 
 
 def run_of(shop: Workshop) -> str:
-    return str(wait_until(lambda: shop.call_json("run", "list")["runs"], what="the run")[0]["id"])
+    return str(wait_until(lambda: shop.call_json("run", "list")["runs"], what="the start of the run")[0]["id"])
 
 
 def test_a_run_is_drawn_in_place_until_its_end(graph: Workshop, watch: Sit) -> None:
@@ -43,7 +43,7 @@ def test_a_run_is_drawn_in_place_until_its_end(graph: Workshop, watch: Sit) -> N
     console.wait_for_output(b"2/2 done")
     assert console.wait_for_exit() == 0
     left = console.shown.partition(b"\x1b[?1049l")[2]
-    assert b"completed" in left and "✓ #3".encode() in left, "the last picture stays"
+    assert b"completed" in left and "✓ #3".encode() in left, "the last picture stays on the screen"
     assert console.modes() == console.before
 
 
@@ -100,7 +100,7 @@ def test_without_a_terminal_each_change_is_a_line(graph: Workshop) -> None:
     lines += out.decode().splitlines()
     assert running.returncode == 0, err
     assert lines[0].startswith(run_id) and lines[-1].startswith(f"{run_id}  completed")
-    assert len(lines) == len(set(lines)), "nothing is said twice"
+    assert len(lines) == len(set(lines)), "no line is printed twice"
     assert [line.split("  ")[:2] for line in lines if "vc#" in line[:3]][-1] == ["vc#3", "completed"]
     assert "\x1b" not in out.decode()
 
@@ -111,7 +111,7 @@ def test_the_exit_code_is_the_result_of_the_run(shop: Workshop) -> None:
     assert shop.live.run_command(*words, cwd=shop.repo).returncode == 1
     run_id = run_of(shop)
     shown = shop.live.run_command("run", "show", run_id, cwd=shop.repo)
-    assert shown.returncode == 0 and b"failed" in shown.stdout, "only to look is no failure"
+    assert shown.returncode == 0 and b"failed" in shown.stdout, "run show without --follow succeeds"
     told = shop.live.run_command("run", "show", run_id, "--follow", "--json", cwd=shop.repo)
     assert told.returncode == 1 and json.loads(told.stdout)["status"] == "failed"
 

@@ -1,4 +1,4 @@
-"""`timeline export`: one page that tells everything, and in which no text is more than text."""
+"""`timeline export` writes one complete page, in which a title cannot become markup."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ HOSTILE = "</title><script>alert(1)</script><img src=x onerror=alert(2)> \"'&amp
 
 
 class Page(HTMLParser):
-    """The tags of a page, with their attributes, and its text."""
+    """Parse a page into its tags, their attributes, and its text."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -30,7 +30,7 @@ class Page(HTMLParser):
 
 @pytest.fixture
 def told(shop: Workshop) -> tuple[Workshop, str]:
-    """A run with a gate, an artifact and titles that would like to be more."""
+    """Complete a run with a gate, an artifact and titles that contain markup. Return the workshop and the run id."""
     shop.create_task("Everything " + HOSTILE)
     shop.create_task("First " + HOSTILE, "--parent", "#1", "--gate", "true")
     shop.create_task("Second", "--parent", "#1", "--depends-on", "#2")
@@ -39,13 +39,13 @@ def told(shop: Workshop) -> tuple[Workshop, str]:
     return shop, shop.run_to_end("#1", "--", "sh", "-c", script)["id"]
 
 
-def test_the_page_of_a_run_tells_it_from_assignment_to_artifact(told: tuple[Workshop, str]) -> None:
+def test_the_page_of_a_run_shows_all_its_steps_and_escapes_markup(told: tuple[Workshop, str]) -> None:
     shop, run_id = told
     assert shop.run_maestro("timeline", "export", run_id, "run.html").strip() == str(shop.repo / "run.html")
     page = Page((shop.repo / "run.html").read_text())
     for part in ("completed", "vc#2", "vc#3", "run.started", "task.completed", "gate passed", "artifact", "n.md"):
         assert part in page.text
-    assert "<script>alert(1)</script>" in page.text, "it is there, as text"
+    assert "<script>alert(1)</script>" in page.text, "the markup is text of the page"
     names = {tag for tag, _ in page.tags}
     assert not names & {"script", "img", "link", "iframe", "object", "a", "base", "form"}
     for tag, attributes in page.tags:

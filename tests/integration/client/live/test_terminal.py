@@ -46,7 +46,9 @@ def test_a_view_has_the_terminal_in_raw_mode_and_its_ending_is_passed_on(
     console.type_keys(b"x")
     assert console.wait_for_exit() == 5
     assert console.modes() == console.before and b"bye" in console.shown
-    assert b"\x1b[?25h" in console.shown and b"\x1b[23;0t" in console.shown  # the cursor and the title
+    assert (
+        b"\x1b[?25h" in console.shown and b"\x1b[23;0t" in console.shown
+    )  # the cursor is visible and the title is restored
 
 
 def test_control_characters_do_not_reach_the_title(consoles: list[Console], tmp_path: Path) -> None:
@@ -56,7 +58,7 @@ def test_control_characters_do_not_reach_the_title(consoles: list[Console], tmp_
     console.wait_for_exit()
 
 
-def test_an_error_of_the_view_is_its_ending(consoles: list[Console], tmp_path: Path) -> None:
+def test_an_error_of_the_view_gives_its_exit_code_and_message(consoles: list[Console], tmp_path: Path) -> None:
     script = (
         BEGIN + "def work(watched): raise main.CommandEnded(7, 'the run is gone')\n"
         "sys.exit(terminal.lend_terminal(work, title=''))"
@@ -82,7 +84,7 @@ def test_a_killed_view_leaves_a_restored_terminal_and_an_error(
     wait_until(lambda: console.modes() == console.before, what="the restored terminal")
 
 
-def test_the_size_is_the_size_of_the_terminal_or_the_usual_size(consoles: list[Console], tmp_path: Path) -> None:
+def test_the_size_is_the_size_of_the_terminal_or_the_default_size(consoles: list[Console], tmp_path: Path) -> None:
     console = open_console(consoles, BEGIN + "print(terminal.terminal_size())", tmp_path)
     console.wait_for_output(b"(90, 33)")
     redirected = f"{sys.executable} -c '{BEGIN}print(terminal.terminal_size())' > size"

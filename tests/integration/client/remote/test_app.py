@@ -1,4 +1,4 @@
-"""A server on another machine behind the interface of a server."""
+"""A client uses a server on another machine through the interface of a local server."""
 
 from __future__ import annotations
 
@@ -68,7 +68,9 @@ async def test_all_pages_of_events_are_read(app: RemoteApp, person: Caller) -> N
     assert kinds.count("task.created") == 5
 
 
-async def test_a_wait_goes_on_with_the_next_server(app: RemoteApp, live: LiveServer, person: Caller) -> None:
+async def test_a_wait_continues_after_a_restart_of_the_server(
+    app: RemoteApp, live: LiveServer, person: Caller
+) -> None:
     task = await app.call(tasks.CREATE, tasks.CreateTask(project="vc", title="t"), caller=person)
     port = int(live.url.rpartition(":")[2])
     waiting = asyncio.create_task(app.call(tasks.WAIT, tasks.WaitTasks(ids=[task.id], timeout=30_000), caller=person))

@@ -1,4 +1,4 @@
-"""The command against a server elsewhere: MAESTRO_SERVER_URL and a token, no socket."""
+"""Commands use a remote server with MAESTRO_SERVER_URL and a token, without a socket."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Maestro = Callable[..., "subprocess.CompletedProcess[bytes]"]
 
 @pytest.fixture
 def elsewhere(live: LiveServer, make_repo: Callable[..., Path]) -> tuple[Maestro, Path, dict[str, str]]:
-    """The command in a checkout whose project the server knows by its remote."""
+    """Return a function that runs commands, its checkout and its variables. The server knows the project."""
     repo = make_repo("vc")
     assert live.run_command("init", cwd=repo).returncode == 0
     env = {"MAESTRO_HOME": "/nowhere", "MAESTRO_SERVER_URL": live.url, "MAESTRO_TOKEN": live.token}
@@ -29,7 +29,9 @@ def elsewhere(live: LiveServer, make_repo: Callable[..., Path]) -> tuple[Maestro
     return maestro, repo, env
 
 
-def test_the_same_commands_give_the_same_answers(elsewhere: tuple[Maestro, Path, dict[str, str]]) -> None:
+def test_commands_with_a_remote_server_give_the_answers_of_a_local_server(
+    elsewhere: tuple[Maestro, Path, dict[str, str]],
+) -> None:
     maestro, repo, _ = elsewhere
     assert maestro("task", "create", "First", "--description", "-", stdin=b"from a pipe").returncode == 0
     assert maestro("task", "create", "Second", "--depends-on", "#1").returncode == 0
@@ -73,7 +75,7 @@ def test_ctrl_c_ends_a_command_that_follows_events(
     follow.stdout.close()
 
 
-def test_no_server_is_exit_code_8(tmp_path: Path) -> None:
+def test_commands_without_a_server_exit_with_code_8(tmp_path: Path) -> None:
     nowhere = LiveServer(tmp_path / "none")
     for url in ("http://127.0.0.1:9", "nonsense"):
         done = nowhere.run_command("task", "list", cwd=tmp_path, env={"MAESTRO_SERVER_URL": url})

@@ -1,4 +1,4 @@
-"""Real repositories to make worktrees in."""
+"""Provide real repositories for worktrees."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def names_in(folder: Path) -> list[str]:
 
 @dataclass
 class Repo:
-    """A repository, or one of its worktrees, with a person's own hands on it."""
+    """A repository or one of its worktrees, with the git commands of a person."""
 
     path: Path
 
@@ -49,7 +49,7 @@ class Repo:
         return self.git("for-each-ref", "--format=%(refname) %(objectname)").splitlines()
 
     def everything(self) -> dict[str, object]:
-        """All that a call which fails must leave as it was."""
+        """Return the state that a failed call must leave unchanged."""
         git_dir = Path(self.git("rev-parse", "--absolute-git-dir"))
         registered = git_dir / "worktrees"
         return {
@@ -64,13 +64,13 @@ class Repo:
 
 @pytest.fixture(autouse=True)
 def accepted_programs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The person accepted every program that these repositories name; tests/security has those that nobody did."""
+    """Accept all programs that these repositories name. tests/security covers programs that nobody accepted."""
     monkeypatch.setattr(repositories.CheckoutRecords, "accepts", lambda *_: True)
 
 
 @pytest.fixture
 def repo(tmp_path: Path) -> Repo:
-    """A repository with one commit on main."""
+    """Return a repository with one commit on main."""
     made = Repo(tmp_path / "vc")
     made.path.mkdir()
     made.git("init", "-q")
@@ -80,14 +80,14 @@ def repo(tmp_path: Path) -> Repo:
 
 @pytest.fixture
 def bare(repo: Repo, tmp_path: Path) -> Repo:
-    """The same, without a checkout."""
+    """Return a bare clone of the repository."""
     repo.git("clone", "-q", "--bare", str(repo), str(tmp_path / "vc.git"))
     return Repo(tmp_path / "vc.git")
 
 
 @pytest.fixture
 def make(repo: Repo, tmp_path: Path) -> Callable[..., object]:
-    """Makes a worktree with `create`, on a branch of its own name."""
+    """Return a function that creates a worktree on a branch with the same name."""
 
     async def made(name: str, *, base: str | None = None) -> Repo:
         created = await worktrees.create_worktree(

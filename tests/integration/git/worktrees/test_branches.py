@@ -69,7 +69,7 @@ class TestChanges:
         with pytest.raises(Invalid, match="is not a valid name"):
             await branches.create_branch(str(repo), name, at=repo.tip("main"))
 
-    async def test_a_branch_moves_and_goes_only_from_the_known_commit(self, repo):
+    async def test_a_branch_is_moved_and_deleted_only_at_the_known_commit(self, repo):
         old, new = repo.tip("main"), repo.commit({"a": "1"})
         repo.git("branch", "x", old)
         assert not await branches.move_branch(str(repo), "x", to=new, old=new, reason="test")

@@ -31,7 +31,7 @@ async def test_a_predicate_is_false_for_exit_code_1_and_an_error_for_others(repo
     assert commands.exit_code(failed.value) == 128
 
 
-async def test_a_line_is_none_when_git_finds_nothing(repo):
+async def test_reading_a_line_gives_none_when_git_finds_nothing(repo):
     assert await commands.read_line("config", "user.name", cwd=str(repo)) == "Test"
     assert await commands.read_line("config", "no.such", cwd=str(repo)) is None
     with pytest.raises(MaestroError):
@@ -60,7 +60,7 @@ async def test_git_worktree_is_tried_again_only_after_a_fatal_error(repo, tmp_pa
     assert log.read_text().splitlines() == ["call"]
 
 
-def test_an_error_without_an_exit_code_has_none():
+def test_an_error_of_a_git_that_did_not_run_has_no_exit_code():
     assert commands.exit_code(MaestroError("git did not run")) is None
 
 

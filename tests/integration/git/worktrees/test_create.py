@@ -1,4 +1,4 @@
-"""A new worktree: branch and folder together or not at all, whatever the repository looks like."""
+"""A new worktree gets its branch and its folder together, or neither of them, in every kind of repository."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from maestro.git import worktrees
 from maestro.git.worktrees import branches
 
 
-async def test_a_worktree_begins_at_the_head(repo, tmp_path):
+async def test_a_new_worktree_begins_at_the_head(repo, tmp_path):
     created = await worktrees.create_worktree(str(repo), path=str(tmp_path / "w"), branch="task-1")
     assert created == worktrees.CreatedWorktree(str(tmp_path / "w"), "task-1", repo.tip("main"))
     assert (tmp_path / "w" / "readme.txt").read_text() == "one\ntwo\nthree\n"
@@ -26,7 +26,7 @@ async def test_a_worktree_begins_at_the_head(repo, tmp_path):
     ]
 
 
-async def test_the_base_is_a_commit_or_a_branch_before_a_tag(repo, make):
+async def test_a_base_is_a_commit_or_a_branch_rather_than_a_tag(repo, make):
     first, second = repo.tip("HEAD"), repo.commit({"a": "2"})
     repo.git("branch", "same", first)
     repo.git("tag", "same", second)
@@ -35,21 +35,21 @@ async def test_the_base_is_a_commit_or_a_branch_before_a_tag(repo, make):
     assert (await make("by-head")).tip("HEAD") == second
 
 
-async def test_a_remote_branch_for_a_base_is_not_followed(repo, tmp_path):
+async def test_a_worktree_does_not_track_the_remote_branch_of_its_base(repo, tmp_path):
     repo.git("clone", "-q", str(repo), str(tmp_path / "clone"))
     clone = type(repo)(tmp_path / "clone")
     await worktrees.create_worktree(str(clone), path=str(tmp_path / "w"), branch="x", base="origin/main")
     assert clone.git("config", "--get-regexp", r"^branch\.x\.", check=False) == ""
 
 
-async def test_a_bare_repository_will_do(bare, tmp_path):
+async def test_a_worktree_is_created_in_a_bare_repository(bare, tmp_path):
     created = await worktrees.create_worktree(str(bare), path=str(tmp_path / "w"), branch="x")
     assert (tmp_path / "w" / "readme.txt").exists()
     assert (await worktrees.read_state(created.path, base_commit=created.base_commit)).is_clean
     assert (await branches.list_worktrees(str(bare)))[0].is_bare
 
 
-async def test_a_dirty_checkout_stays_as_it_is(repo, make):
+async def test_uncommitted_changes_of_the_main_checkout_stay_unchanged(repo, make):
     repo.write({"readme.txt": "mine", "staged": "s", "new": "n"})
     repo.git("add", "staged")
     index = (repo.path / ".git" / "index").read_bytes()
@@ -73,14 +73,14 @@ async def test_submodules_are_left_empty_and_named(repo, tmp_path):
     assert removed.is_branch_deleted and not (tmp_path / "w").exists()
 
 
-async def test_a_repository_without_a_commit_says_so(tmp_path):
+async def test_a_repository_without_a_commit_is_refused(tmp_path):
     subprocess.run(["git", "init", "-q", str(tmp_path / "new")], check=True)
     with pytest.raises(Conflict, match="no commit yet"):
         await worktrees.create_worktree(str(tmp_path / "new"), path=str(tmp_path / "w"), branch="x")
     assert not (tmp_path / "w").exists()
 
 
-async def test_a_path_with_spaces_and_a_branch_with_a_slash(repo, tmp_path):
+async def test_a_path_with_spaces_and_a_branch_with_a_slash_are_accepted(repo, tmp_path):
     path = tmp_path / "two words" / "käse w"
     created = await worktrees.create_worktree(str(repo), path=str(path), branch="run/task 1".replace(" ", "-"))
     assert created.path == str(path)
@@ -89,7 +89,7 @@ async def test_a_path_with_spaces_and_a_branch_with_a_slash(repo, tmp_path):
 
 
 @pytest.mark.parametrize("taken", ["x", "x/y", "x/y/z"])
-async def test_a_branch_that_is_there_is_refused(repo, tmp_path, taken):
+async def test_a_branch_name_that_exists_or_collides_with_a_branch_is_refused(repo, tmp_path, taken):
     repo.git("branch", taken)
     before = repo.everything()
     with pytest.raises(NameTaken, match=f"branch {taken} "):
@@ -98,7 +98,7 @@ async def test_a_branch_that_is_there_is_refused(repo, tmp_path, taken):
 
 
 @pytest.mark.parametrize("kind", ["file", "folder", "link", "parent"])
-async def test_a_path_that_is_there_is_refused(repo, tmp_path, kind):
+async def test_a_path_that_exists_or_lies_below_a_file_is_refused(repo, tmp_path, kind):
     path = tmp_path / "w"
     if kind == "file":
         path.write_text("mine")
@@ -116,7 +116,7 @@ async def test_a_path_that_is_there_is_refused(repo, tmp_path, kind):
     assert repo.everything() == before
 
 
-async def test_a_worktree_whose_folder_is_away_keeps_its_place(repo, make, tmp_path):
+async def test_the_path_of_a_worktree_with_a_missing_folder_is_refused(repo, make, tmp_path):
     tree = await make("x")
     tree.path.rename(tmp_path / "elsewhere")
     before = repo.everything()
@@ -126,7 +126,7 @@ async def test_a_worktree_whose_folder_is_away_keeps_its_place(repo, make, tmp_p
 
 
 @pytest.mark.parametrize("branch", ["", "-x", "HEAD", "a..b", "a b", "x.lock", "@{-1}", "a\0b"])
-async def test_a_name_that_git_would_misread_is_refused(repo, tmp_path, branch):
+async def test_a_branch_name_that_git_would_misread_is_refused(repo, tmp_path, branch):
     before = repo.everything()
     with pytest.raises(Invalid):
         await worktrees.create_worktree(str(repo), path=str(tmp_path / "w"), branch=branch)
@@ -134,7 +134,7 @@ async def test_a_name_that_git_would_misread_is_refused(repo, tmp_path, branch):
 
 
 @pytest.mark.parametrize("base", ["nothing", "--all", "f" * 40, ""])
-async def test_a_base_that_is_not_there_is_said(repo, tmp_path, base):
+async def test_a_missing_base_is_refused(repo, tmp_path, base):
     before = repo.everything()
     with pytest.raises(NotFound):
         await worktrees.create_worktree(str(repo), path=str(tmp_path / "w"), branch="x", base=base)
@@ -142,18 +142,18 @@ async def test_a_base_that_is_not_there_is_said(repo, tmp_path, base):
 
 
 @pytest.mark.parametrize("path", ["relative", "/tmp/line\nbreak"])
-async def test_a_path_must_be_whole(repo, path):
+async def test_a_relative_path_and_a_path_with_a_line_break_are_refused(repo, path):
     with pytest.raises(Invalid):
         await worktrees.create_worktree(str(repo), path=path, branch="x")
 
 
-async def test_outside_of_a_repository_it_says_so(tmp_path):
+async def test_a_folder_outside_of_a_repository_is_refused(tmp_path):
     (tmp_path / "plain").mkdir()
     with pytest.raises(MaestroError, match="not a git repository"):
         await worktrees.create_worktree(str(tmp_path / "plain"), path=str(tmp_path / "w"), branch="x")
 
 
-async def test_a_checkout_that_fails_leaves_nothing(repo, tmp_path):
+async def test_a_failed_checkout_leaves_the_repository_unchanged(repo, tmp_path):
     repo.commit({".gitattributes": "*.big filter=broken\n", "a.big": "x"})
     repo.git("config", "filter.broken.smudge", "exit 1")
     repo.git("config", "filter.broken.required", "true")
@@ -163,10 +163,10 @@ async def test_a_checkout_that_fails_leaves_nothing(repo, tmp_path):
     assert repo.everything() == before
 
 
-async def test_a_creation_that_is_cancelled_leaves_nothing(repo, tmp_path):
+async def test_a_cancelled_creation_leaves_the_repository_unchanged(repo, tmp_path):
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
-    # The checkout waits in a filter, until it is cancelled there.
+    # The checkout waits in a filter until the test cancels the creation.
     repo.commit({".gitattributes": "*.big filter=slow\n", "a.big": "x"})
     repo.git("config", "filter.slow.smudge", f"echo here > {fifo}; cat {fifo}")
     before = repo.everything()
@@ -178,7 +178,7 @@ async def test_a_creation_that_is_cancelled_leaves_nothing(repo, tmp_path):
     assert repo.everything() == before
 
 
-async def test_hooks_are_not_run(repo, make, tmp_path):
+async def test_a_creation_runs_no_hooks_of_the_repository(repo, make, tmp_path):
     hook = repo.path / ".git" / "hooks" / "post-checkout"
     hook.parent.mkdir(exist_ok=True)
     hook.write_text(f"#!/bin/sh\ntouch '{tmp_path}/ran'\nexit 1\n")
@@ -187,14 +187,14 @@ async def test_hooks_are_not_run(repo, make, tmp_path):
     assert not (tmp_path / "ran").exists()
 
 
-async def test_many_at_once_all_work(repo, make):
+async def test_many_simultaneous_creations_succeed(repo, make):
     names = [f"task-{number}" for number in range(12)]
     trees = await asyncio.gather(*(make(name) for name in names))
     assert {one.branch for one in await branches.list_worktrees(str(repo))} == {"main", *names}
     assert all(tree.git("status", "--porcelain") == "" for tree in trees)
 
 
-async def test_of_two_that_want_the_same_one_gets_it(repo, tmp_path):
+async def test_of_two_simultaneous_creations_with_the_same_branch_or_path_only_one_succeeds(repo, tmp_path):
     one, other = (
         worktrees.create_worktree(str(repo), path=str(tmp_path / name), branch=branch)
         for name, branch in (("a", "same"), ("b", "same"))
@@ -209,13 +209,13 @@ async def test_of_two_that_want_the_same_one_gets_it(repo, tmp_path):
     assert len(repo.refs()) == 3
 
 
-async def test_others_make_and_remove_worktrees_meanwhile(repo, make, tmp_path):
-    """A person's own git, in a process of its own, over and over."""
+async def test_worktrees_that_a_person_creates_and_removes_at_the_same_time_do_no_harm(repo, make, tmp_path):
+    """Run git repeatedly in a separate process, as a person could."""
     loop = (
         "import subprocess, sys\n"
         "for n in range(15):\n"
         "    w = f'{sys.argv[1]}/p{n}'\n"
-        # Between two steps of git, others may take the last worktree away, and with it their common folder.
+        # Between two steps of git, Maestro may remove the last worktree and with it the common folder.
         "    while subprocess.run(['git', 'worktree', 'add', '-q', '-B', f'p{n}', w], stderr=-3).returncode: pass\n"
         "    subprocess.run(['git', 'worktree', 'remove', w], check=True)\n"
         "    while subprocess.run(['git', 'branch', '-q', '-D', f'p{n}'], stderr=-3).returncode: pass\n"
@@ -230,7 +230,7 @@ async def test_others_make_and_remove_worktrees_meanwhile(repo, make, tmp_path):
     assert repo.refs() == [f"refs/heads/main {repo.tip('main')}"]
 
 
-async def test_the_list_tells_what_is_locked_and_what_is_gone(repo, make, tmp_path):
+async def test_the_list_names_locked_and_missing_worktrees(repo, make, tmp_path):
     locked, gone = await make("locked"), await make("gone")
     repo.git("worktree", "lock", "--reason", "on a disk\nthat is away", str(locked))
     repo.git("worktree", "add", "-q", "--detach", str(tmp_path / "line\nbreak"))

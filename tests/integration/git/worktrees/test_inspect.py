@@ -103,7 +103,7 @@ class TestState:
         state = await worktrees.read_state(str(tree), base_commit=base, within="run/1")
         assert state.ahead == 1
 
-    async def test_commits_that_are_not_on_the_branch_of_the_worktree_are_elsewhere(self, repo, make):
+    async def test_commits_that_are_not_on_the_branch_of_the_worktree_are_reported_as_elsewhere(self, repo, make):
         tree = await make("x")
         tree.git("switch", "-q", "-c", "other")
         tree.commit({"a": "1"})
@@ -130,7 +130,7 @@ class TestState:
 
 
 class TestUnmergedWork:
-    async def test_committed_work_on_the_branch_leaves_nothing_behind(self, repo, make):
+    async def test_committed_work_on_the_branch_is_not_unmerged_work(self, repo, make):
         tree = await make("x")
         tree.commit({"a": "1"})
         assert await find_unmerged_work(repo, tree) == ""
@@ -157,13 +157,13 @@ class TestUnmergedWork:
     async def test_commits_on_another_branch_and_without_a_branch_are_reported(self, repo, make):
         tree = await make("x")
         tree.git("switch", "-q", "-c", "other")
-        assert await find_unmerged_work(repo, tree) == ""  # no commit yet that the branch lacks
+        assert await find_unmerged_work(repo, tree) == ""  # the other branch has no commit yet that the branch lacks
         tree.commit({"a": "1"})
         assert "committed elsewhere: on other." in await find_unmerged_work(repo, tree)
         tree.git("switch", "-q", "--detach")
         assert f"at {tree.tip('HEAD')[:12]}, without a branch" in await find_unmerged_work(repo, tree)
 
-    async def test_a_deleted_worktree_leaves_only_its_commits(self, repo, make):
+    async def test_a_deleted_worktree_is_reported_as_gone(self, repo, make):
         tree = await make("x")
         repo.git("worktree", "remove", str(tree))
         assert "the worktree is gone" in await find_unmerged_work(repo, tree)

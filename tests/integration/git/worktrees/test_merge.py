@@ -1,4 +1,4 @@
-"""Merges: one at a time, in nobody's checkout, onto whatever the branch has become meanwhile."""
+"""Merges run one at a time and outside all checkouts, onto the present commit of the target branch."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BOT = CommitAuthor("Maestro Bot", "bot@example.org")
 
 @pytest.fixture(autouse=True)
 def run_branch(repo) -> str:
-    """The integration branch, which nobody has checked out."""
+    """Create the integration branch, which no checkout has checked out."""
     repo.git("branch", "run")
     return "run"
 
@@ -26,10 +26,10 @@ async def merge(repo, branch: str, *, into: str = "run", message: str = "Task 1"
     return await by(str(repo), branch=branch, into=into, message=message, author=more.get("author", BOT))
 
 
-# What a merge makes
+# The result of a merge
 
 
-async def test_even_a_fast_forward_makes_a_commit_that_says_what_came(repo, make):
+async def test_a_merge_that_could_be_a_fast_forward_makes_a_commit_with_the_message(repo, make):
     old = repo.tip("run")
     tree = await make("x")
     new = tree.commit({"a": "1"})
@@ -44,7 +44,7 @@ async def test_even_a_fast_forward_makes_a_commit_that_says_what_came(repo, make
     assert "maestro: merge x" in repo.git("reflog", "run")
 
 
-async def test_nothing_new_is_merged_already(repo, make):
+async def test_a_merge_without_new_commits_makes_no_commit(repo, make):
     tree = await make("x")
     assert await merge(repo, "x") == Merged(commit=repo.tip("run"), into="run", previous=repo.tip("run"))
     tree.commit({"a": "1"})
@@ -53,21 +53,21 @@ async def test_nothing_new_is_merged_already(repo, make):
     assert again.commit == first.commit and not again.is_new
 
 
-async def test_how_files_are_to_be_merged_is_read_from_the_branch_itself(repo, make):
+async def test_merge_attributes_are_read_from_the_branch_and_not_from_a_checkout(repo, make):
     repo.commit({".gitattributes": "list merge=union\n", "list": "0\n"})
     repo.git("branch", "-f", "run")
     for name in ("x", "y"):
         (await make(name)).commit({"list": f"0\n{name}\n"})
-    repo.git("switch", "-q", "--orphan", "empty")  # nobody has the file that says so checked out
+    repo.git("switch", "-q", "--orphan", "empty")  # no checkout contains the attributes file
     assert (await merge(repo, "x")).is_new and (await merge(repo, "y", message=" Two \n\n\nlines \n")).is_new
     assert repo.git("show", "run:list").split() == ["0", "x", "y"]
     (await make("z", base="run")).commit({"other": "1"})
     await merge(repo, "z", message=" Two \n\n\nlines \n")
     written = [repo.git("log", "-1", "--format=%B", name) for name in ("run", "run^")]
-    assert written == [" Two\n\nlines"] * 2  # made in a checkout or without one, it reads the same
+    assert written == [" Two\n\nlines"] * 2  # the message is the same, whether the merge needs a checkout or not
 
 
-async def test_a_merge_leaves_nothing_but_the_moved_branch(repo, make):
+async def test_a_merge_changes_only_the_target_branch(repo, make):
     (await make("x")).commit({"a": "1"})
     repo.write({"readme.txt": "dirty", "new": "1"})
     before = repo.everything()
@@ -77,7 +77,7 @@ async def test_a_merge_leaves_nothing_but_the_moved_branch(repo, make):
     assert {name for name in before if before[name] != after[name]} == {"refs"}
 
 
-async def test_a_bare_repository_will_do(bare, tmp_path):
+async def test_branches_of_a_bare_repository_are_merged(bare, tmp_path):
     created = await worktrees.create_worktree(str(bare), path=str(tmp_path / "w"), branch="x")
     type(bare)(tmp_path / "w").commit({"a": "1"})
     done = await merge(bare, "x")
@@ -85,7 +85,7 @@ async def test_a_bare_repository_will_do(bare, tmp_path):
     assert not [entry for entry in bare.path.iterdir() if entry.name.startswith("maestro")]
 
 
-async def test_nothing_of_a_persons_settings_gets_in(repo, make, tmp_path):
+async def test_settings_and_hooks_of_the_person_do_not_affect_a_merge(repo, make, tmp_path):
     hooks = tmp_path / "hooks"
     hooks.mkdir()
     for name in (
@@ -121,14 +121,14 @@ async def test_nothing_of_a_persons_settings_gets_in(repo, make, tmp_path):
     assert not list(tmp_path.glob("ran-*"))
 
 
-async def test_no_identity_on_the_machine_is_needed(repo, make, monkeypatch, tmp_path):
+async def test_a_merge_needs_no_identity_in_the_git_configuration(repo, make, monkeypatch, tmp_path):
     (await make("x")).commit({"a": "1"})
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "none"))
     repo.git("config", "user.useConfigOnly", "true")
     assert (await merge(repo, "x")).is_new
 
 
-async def test_large_files_are_not_fetched_for_a_merge(repo, make, tmp_path):
+async def test_a_merge_fetches_no_large_files(repo, make, tmp_path):
     repo.commit({".gitattributes": "*.big filter=lfs\n", "a.big": "pointer"})
     repo.git("branch", "-f", "run")
     tree = await make("x")
@@ -140,7 +140,7 @@ async def test_large_files_are_not_fetched_for_a_merge(repo, make, tmp_path):
     assert not (tmp_path / "fetched").exists()
 
 
-async def test_renames_and_binary_files_merge(repo, make):
+async def test_renames_and_binary_files_are_merged(repo, make):
     repo.commit({"old": "a line\n" * 20, "picture": b"\0\1"})
     repo.git("branch", "-f", "run")
     tree, other = await make("x"), await make("y")
@@ -159,10 +159,10 @@ async def test_renames_and_binary_files_merge(repo, make):
     ]
 
 
-# Somebody's checkout
+# Checkouts of the target branch
 
 
-async def test_a_checkout_of_the_branch_comes_along(repo, make, tmp_path):
+async def test_a_merge_updates_the_checkout_of_the_target_branch(repo, make, tmp_path):
     (await make("x")).commit({"a": "1", "readme.txt": "new\n"})
     repo.git("worktree", "add", "-q", str(tmp_path / "theirs"), "run")
     theirs = type(repo)(tmp_path / "theirs")
@@ -171,11 +171,11 @@ async def test_a_checkout_of_the_branch_comes_along(repo, make, tmp_path):
     assert done.checked_out_at == str(theirs) and theirs.tip("HEAD") == done.commit
     assert theirs.git("status", "--porcelain") == "?? unrelated"
     theirs.commit({}, "the next commit")
-    assert theirs.git("show", "run:a") == "1"  # what came in is not taken back
+    assert theirs.git("show", "run:a") == "1"  # the next commit does not revert the merge
 
 
 @pytest.mark.parametrize("name", ["readme.txt", "a", "ignored"])
-async def test_a_checkout_that_would_lose_something_keeps_all_as_it_is(repo, make, name):
+async def test_a_merge_that_would_overwrite_files_of_a_checkout_is_refused_and_changes_nothing(repo, make, name):
     repo.commit({".gitignore": "ignored\n"})
     tree = await make("x")
     tree.write({"readme.txt": "theirs", "a": "1", "ignored": "1"})
@@ -191,7 +191,7 @@ async def test_a_checkout_that_would_lose_something_keeps_all_as_it_is(repo, mak
     assert (await merge(repo, "x", into="main")).is_new and (repo.path / "a").read_text() == "1"
 
 
-async def test_a_checkout_in_the_middle_of_something_is_told(repo, make):
+async def test_a_merge_into_a_checkout_with_a_locked_index_is_refused(repo, make):
     (await make("x")).commit({"a": "1"})
     (repo.path / ".git" / "index.lock").write_text("")
     with pytest.raises(Conflict, match="the checkout cannot be updated"):
@@ -203,7 +203,7 @@ async def test_a_checkout_in_the_middle_of_something_is_told(repo, make):
 # Conflicts
 
 
-async def test_a_conflict_gives_its_files_and_places_and_leaves_nothing(repo, make):
+async def test_a_conflict_names_its_files_and_lines_and_leaves_the_repository_unchanged(repo, make):
     ours, theirs = await make("x"), await make("y")
     ours.commit({"readme.txt": "one\nOURS\nthree\n", "both": "1\n"})
     theirs.commit({"readme.txt": "one\nTHEIRS\nthree\n", "both": "2\n", "fine": "1"})
@@ -219,13 +219,13 @@ async def test_a_conflict_gives_its_files_and_places_and_leaves_nothing(repo, ma
     assert lines[0] == "line 2:" and lines[1].startswith("<<<<<<< ") and lines[-1].startswith(">>>>>>> ")
     assert "OURS\n||||||| " in readme.text and "two\n=======\nTHEIRS\n" in readme.text
     assert repo.everything() == before
-    # Its author merges, mends and tries again.
+    # The author resolves the conflict, and the second merge succeeds.
     theirs.git("merge", "-q", "run", check=False)
     theirs.commit({"readme.txt": "one\nBOTH\nthree\n", "both": "3\n"})
     assert (await merge(repo, "y")).is_new
 
 
-async def test_conflicts_of_every_kind(repo, make, tmp_path):
+async def test_conflicts_of_every_kind_are_described(repo, make, tmp_path):
     (tmp_path / "secret").write_text("secret")
     long = "a line\n" * 20
     repo.commit({"picture": b"\0\1", "gone": long, "moved": long + "m\n", "kept": "1\n"})
@@ -259,7 +259,7 @@ async def test_conflicts_of_every_kind(repo, make, tmp_path):
     assert "secret" not in repr([one.text for one in done.details])
 
 
-async def test_a_huge_conflict_is_bounded(repo, make, monkeypatch):
+async def test_the_description_of_a_huge_conflict_is_bounded(repo, make, monkeypatch):
     monkeypatch.setattr(limits, "conflict_files_max", 3)
     ours, theirs = await make("x"), await make("y")
     for tree, word in ((ours, "ours"), (theirs, "theirs")):
@@ -270,7 +270,7 @@ async def test_a_huge_conflict_is_bounded(repo, make, monkeypatch):
     assert all("cut here" in one.text and len(one.text) < 9_000 for one in done.details)
 
 
-async def test_histories_without_a_common_commit_do_not_merge(repo):
+async def test_histories_without_a_common_commit_are_not_merged(repo):
     repo.git("checkout", "-q", "--orphan", "alien")
     repo.commit({"other": "1"})
     before = repo.everything()
@@ -279,10 +279,10 @@ async def test_histories_without_a_common_commit_do_not_merge(repo):
     assert repo.everything() == before
 
 
-# The branch to merge into
+# Invalid branches, authors and messages, and failed merges
 
 
-async def test_the_integration_branch_is_made_once(repo, make):
+async def test_the_integration_branch_is_created_once(repo, make):
     first = repo.tip("main")
     repo.commit({"later": "1"})
     made = await asyncio.gather(*(worktrees.ensure_branch(str(repo), "runs/7", first) for _ in range(4)))
@@ -294,7 +294,7 @@ async def test_the_integration_branch_is_made_once(repo, make):
         await worktrees.ensure_branch(str(repo), "new", "nothing")
 
 
-async def test_branches_that_are_not_there_are_said(repo):
+async def test_a_merge_of_a_missing_branch_or_into_a_missing_branch_is_refused(repo):
     with pytest.raises(NotFound, match="'nothing'"):
         await merge(repo, "nothing")
     with pytest.raises(NotFound, match="'nothing'"):
@@ -307,21 +307,21 @@ async def test_branches_that_are_not_there_are_said(repo):
 @pytest.mark.parametrize(
     "author", [CommitAuthor("", "a@b"), CommitAuthor("a", ""), CommitAuthor("<>", "a@b"), CommitAuthor("a\0", "b")]
 )
-async def test_an_author_that_git_would_refuse(repo, author):
+async def test_an_author_that_git_would_refuse_is_invalid(repo, author):
     with pytest.raises(Invalid):
         await merge(repo, "run", author=author)
 
 
 @pytest.mark.parametrize("message", ["", " \n", "x" * 30_000, "a\0b"])
-async def test_a_message_that_git_would_refuse(repo, message):
+async def test_a_message_that_git_would_refuse_is_invalid(repo, message):
     with pytest.raises(Invalid):
         await merge(repo, "run", message=message)
 
 
-async def test_a_merge_that_fails_is_an_error_not_a_conflict(repo, make):
+async def test_a_failed_merge_is_an_error_and_not_a_conflict(repo, make):
     (await make("x")).commit({".gitattributes": "*.big filter=broken\n", "a.big": "1"})
     (await make("y")).commit({"b": "1"})
-    await merge(repo, "y")  # with nothing to put together no file would be written
+    await merge(repo, "y")  # without changes on both sides git would write no file
     repo.git("config", "filter.broken.smudge", "exit 1")
     repo.git("config", "filter.broken.required", "true")
     before = repo.everything()

@@ -1,4 +1,4 @@
-"""Merges while others move the same branch, and merges that are cut short."""
+"""Merges leave a correct branch when other processes move the branch, and when a merge is interrupted."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BOT = CommitAuthor("Maestro Bot", "bot@example.org")
 
 @pytest.fixture(autouse=True)
 def run_branch(repo) -> str:
-    """The integration branch, which nobody has checked out."""
+    """Create the integration branch, which no checkout has checked out."""
     repo.git("branch", "run")
     return "run"
 
@@ -28,7 +28,7 @@ async def merge(repo, branch: str, *, into: str = "run", message: str = "Task 1"
     return await by(str(repo), branch=branch, into=into, message=message, author=more.get("author", BOT))
 
 
-async def test_two_at_once_both_get_in(repo, make):
+async def test_simultaneous_merges_all_succeed(repo, make):
     for name in ("x", "y", "z"):
         (await make(name)).commit({name: "1"})
     done = await asyncio.gather(*(merge(repo, name) for name in ("x", "y", "z")))
@@ -38,40 +38,42 @@ async def test_two_at_once_both_get_in(repo, make):
     assert repo.everything()["ours"] == []
 
 
-async def test_with_a_lock_they_wait_for_each_other(repo, make):
+async def test_merges_with_a_lock_run_one_after_the_other(repo, make):
     for name in "abcdefgh":
         (await make(name)).commit({name: "1"})
     merges = MergeLocks()
-    # Named by different worktrees, they are still one repository.
+    # All worktrees of one repository share the lock.
     done = await asyncio.gather(
         *(merge(repo.path.parent / "trees" / name, name, by=merges.merge_in_turn) for name in "abcdefgh")
     )
-    assert len({one.previous for one in done}) == 8  # none had to be tried twice on the same ground
+    assert (
+        len({one.previous for one in done}) == 8
+    )  # each merge began at a different commit, so no merge was repeated
     assert repo.git("rev-list", "--merges", "--count", "run") == "8"
 
 
-async def test_the_lock_is_of_one_repository():
+async def test_each_repository_has_one_merge_lock():
     merges = MergeLocks()
     one = merges.lock_of("/a")
     assert merges.lock_of("/a") is one and merges.lock_of("/b") is not one
 
 
 def meddle(repo, command: str) -> None:
-    """Lets git itself run a command in the middle of each merge that touches readme.txt."""
+    """Let git run a command in the middle of each merge that changes readme.txt."""
     repo.git("config", "merge.meddle.driver", f"{command} && git merge-file %A %O %B")
     repo.commit({".gitattributes": "readme.txt merge=meddle\n"})
     repo.git("branch", "-f", "run")
 
 
 async def crossing(repo, make):
-    """Two branches with changes in one file that go well together."""
+    """Create two branches with compatible changes in one file, and merge the first branch."""
     first, second = await make("x"), await make("y")
     first.commit({"readme.txt": "ONE\ntwo\nthree\n"})
     second.commit({"readme.txt": "one\ntwo\nTHREE\n"})
     await merge(repo, "x")
 
 
-async def test_a_branch_that_moves_meanwhile_is_merged_onto(repo, make, tmp_path):
+async def test_a_merge_is_repeated_when_the_target_branch_moves(repo, make, tmp_path):
     script = tmp_path / "once.sh"
     script.write_text(
         f"[ -e '{tmp_path}/done' ] || {{ touch '{tmp_path}/done'; cd '{repo}' && git update-ref refs/heads/run other; }}"
@@ -86,7 +88,7 @@ async def test_a_branch_that_moves_meanwhile_is_merged_onto(repo, make, tmp_path
     assert repo.everything()["ours"] == []
 
 
-async def test_a_branch_that_never_rests_is_given_up(repo, make, tmp_path):
+async def test_a_merge_gives_up_when_the_target_branch_moves_every_time(repo, make, tmp_path):
     meddle(repo, f"(cd '{repo}' && git update-ref refs/heads/run $(git commit-tree -p run -m more run^{{tree}}))")
     await crossing(repo, make)
     before = repo.everything()
@@ -97,7 +99,7 @@ async def test_a_branch_that_never_rests_is_given_up(repo, make, tmp_path):
     assert repo.git("rev-list", "--count", f"{after['refs'][1].split()[1]}") == "9"
 
 
-async def test_a_branch_that_is_deleted_meanwhile_is_said(repo, make):
+async def test_a_target_branch_that_is_deleted_during_a_merge_is_named(repo, make):
     meddle(repo, f"(cd '{repo}' && git update-ref -d refs/heads/run)")
     await crossing(repo, make)
     with pytest.raises(NotFound, match="'run'"):
@@ -105,7 +107,7 @@ async def test_a_branch_that_is_deleted_meanwhile_is_said(repo, make):
     assert repo.everything()["ours"] == []
 
 
-async def test_a_merge_that_is_cancelled_leaves_nothing(repo, make, tmp_path):
+async def test_a_cancelled_merge_leaves_the_repository_unchanged(repo, make, tmp_path):
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
     meddle(repo, f"(echo here > '{fifo}'; cat '{fifo}')")
@@ -119,7 +121,7 @@ async def test_a_merge_that_is_cancelled_leaves_nothing(repo, make, tmp_path):
     assert repo.everything() == before
 
 
-async def test_a_merge_that_takes_too_long_leaves_nothing(repo, make, tmp_path, monkeypatch):
+async def test_a_merge_over_its_time_limit_leaves_the_repository_unchanged(repo, make, tmp_path, monkeypatch):
     os.mkfifo(tmp_path / "fifo")
     meddle(repo, f"(cat '{tmp_path}/fifo')")
     await crossing(repo, make)
@@ -130,7 +132,7 @@ async def test_a_merge_that_takes_too_long_leaves_nothing(repo, make, tmp_path, 
     assert repo.everything() == before
 
 
-async def test_what_a_killed_server_left_is_swept_and_what_is_in_use_is_not(repo, make, tmp_path):
+async def test_leftovers_of_a_killed_merge_are_removed_and_folders_in_use_are_not(repo, make, tmp_path):
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
     meddle(repo, f"(echo here > '{fifo}'; read line < '{fifo}')")
@@ -145,10 +147,10 @@ async def test_what_a_killed_server_left_is_swept_and_what_is_in_use_is_not(repo
     )
     server = await asyncio.create_subprocess_exec(sys.executable, "-c", script, str(repo))
     assert await asyncio.to_thread(fifo.read_text) == "here\n"
-    assert await worktrees.remove_leftovers(str(repo)) == 0  # it is in use
+    assert await worktrees.remove_leftovers(str(repo)) == 0  # the folder is in use
     assert len(repo.everything()["ours"]) == 1
     server.send_signal(signal.SIGKILL)
     await server.wait()
     assert await worktrees.remove_leftovers(str(repo)) == 1
-    await asyncio.to_thread(fifo.write_text, "go on\n")  # the git that outlived it: it finds no ground, and ends
+    await asyncio.to_thread(fifo.write_text, "go on\n")  # the git process that remained finds no folder, and ends
     assert repo.everything() == before

@@ -31,7 +31,7 @@ async def test_only_the_top_of_a_worktree_is_prepared(repo, make):
         await prepared(tree, repo, "below/*")
 
 
-async def test_the_command_runs_in_the_worktree_after_the_copies(repo, make, monkeypatch):
+async def test_the_set_up_command_runs_in_the_worktree_after_the_copies(repo, make, monkeypatch):
     monkeypatch.setenv("GIT_DIR", "/nowhere")
     repo.write({".env": "KEY=1"})
     tree = await make("x")
@@ -40,7 +40,7 @@ async def test_the_command_runs_in_the_worktree_after_the_copies(repo, make, mon
     assert done.is_ok and done.setup.output_bytes == len(done.setup.output)
 
 
-async def test_a_failed_command_is_returned_with_its_output(repo, make):
+async def test_a_failed_set_up_command_is_returned_with_its_output(repo, make):
     done = await prepared(await make("x"), repo, setup="echo no such thing; exit 7")
     assert not done.is_ok
     assert (done.setup.exit_code, done.setup.is_timed_out, done.setup.output) == (7, False, "no such thing\n")
@@ -54,12 +54,12 @@ async def test_the_end_of_a_long_output_is_kept(repo, make):
     assert len(done.setup.output) < limits.setup_output_bytes_max + 100
 
 
-async def test_the_command_has_no_input(repo, make):
+async def test_the_set_up_command_has_no_input(repo, make):
     assert (await prepared(await make("x"), repo, setup="read line || echo none")).setup.output == "none\n"
 
 
 def held(tmp_path) -> tuple[str, object]:
-    """A pipe that the processes of the command hold open, to wait until the last process has ended."""
+    """Return a pipe that the processes of the command hold open, and a wait for the end of the last process."""
     path = tmp_path / "held"
     os.mkfifo(path)
     reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)

@@ -1,4 +1,4 @@
-"""The record of a worktree in its git directory."""
+"""The record of a worktree in its git directory is read as it was written. A broken record counts as empty."""
 
 from __future__ import annotations
 

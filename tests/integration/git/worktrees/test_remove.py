@@ -1,4 +1,4 @@
-"""Removing a worktree: only what is safe elsewhere goes, and what would be lost is said."""
+"""A worktree is removed only if no work would be lost. Otherwise the error names the work."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ async def refused(repo, tree, **more) -> Conflict:
     return error.value
 
 
-async def test_merged_and_clean_it_goes_with_its_branch(repo, make):
+async def test_a_merged_and_clean_worktree_is_removed_with_its_branch(repo, make):
     repo.git("branch", "run")
     tree = await make("x")
     last = tree.commit({"a": "1"})
@@ -35,13 +35,13 @@ async def test_merged_and_clean_it_goes_with_its_branch(repo, make):
     assert repo.git("branch", "--list", "x") == "" == repo.git("config", "branch.x.description", check=False)
 
 
-async def test_the_branch_can_be_kept(repo, make):
+async def test_the_branch_of_a_removed_worktree_can_be_kept(repo, make):
     tree = await make("x")
     assert not (await remove(repo, tree, keep_branch=True)).is_branch_deleted
     assert not tree.path.exists() and repo.tip("x") == repo.tip("main")
 
 
-async def test_one_that_never_went_beyond_its_base_goes(repo, make):
+async def test_a_worktree_without_commits_beyond_its_base_is_removed(repo, make):
     repo.git("branch", "other")
     repo.git("checkout", "-q", "--detach")
     base = repo.commit({"a": "1"})
@@ -50,7 +50,7 @@ async def test_one_that_never_went_beyond_its_base_goes(repo, make):
     assert (await remove(repo, tree, into="other")).is_branch_deleted
 
 
-async def test_commits_that_are_nowhere_else_stay(repo, make):
+async def test_a_worktree_with_unmerged_commits_is_not_removed(repo, make):
     tree = await make("x")
     tree.commit({"a": "1"}, "precious work")
     error = await refused(repo, tree)
@@ -60,7 +60,7 @@ async def test_commits_that_are_nowhere_else_stay(repo, make):
 
 
 @pytest.mark.parametrize("name", ["new", "two words", "line\nbreak", os.fsdecode(b"caf\xe9"), "folder/deep"])
-async def test_new_files_stay(repo, make, name):
+async def test_a_worktree_with_new_files_is_not_removed(repo, make, name):
     tree = await make("x")
     tree.write({name: "precious"})
     error = await refused(repo, tree)
@@ -68,7 +68,7 @@ async def test_new_files_stay(repo, make, name):
     error.message.encode()
 
 
-async def test_changed_staged_and_deleted_files_stay(repo, make):
+async def test_a_worktree_with_changed_staged_or_deleted_files_is_not_removed(repo, make):
     tree = await make("x")
     tree.write({"readme.txt": "changed"})
     assert (await refused(repo, tree)).data == {"changed": ["readme.txt"]}
@@ -81,21 +81,21 @@ async def test_changed_staged_and_deleted_files_stay(repo, make):
     assert (await refused(repo, tree)).data == {"changed": ["readme.txt"]}
 
 
-async def test_settings_that_hide_files_do_not_lose_them(repo, make):
+async def test_a_worktree_with_new_files_that_a_setting_hides_is_not_removed(repo, make):
     repo.git("config", "status.showUntrackedFiles", "no")
     tree = await make("x")
     tree.write({"new": "precious"})
     await refused(repo, tree)
 
 
-async def test_a_repository_inside_stays(repo, make):
+async def test_a_worktree_with_a_repository_inside_is_not_removed(repo, make):
     tree = await make("x")
     repo.git("clone", "-q", str(repo), str(tree.path / "inner"))
     assert (await refused(repo, tree)).data == {"untracked": ["inner/"]}
 
 
-async def test_a_submodule_that_was_filled_stays(repo, make, tmp_path):
-    """Its commits live in the worktree's own part of the repository, and would go with it."""
+async def test_a_worktree_with_a_filled_submodule_is_not_removed(repo, make, tmp_path):
+    """The commits of the submodule are in the git directory of the worktree, and would be deleted with it."""
     repo.git("clone", "-q", str(repo), str(tmp_path / "lib"))
     repo.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(tmp_path / "lib"), "lib")
     repo.commit({}, "with a submodule")
@@ -104,7 +104,7 @@ async def test_a_submodule_that_was_filled_stays(repo, make, tmp_path):
     assert (await refused(repo, tree)).data == {"submodules": ["lib"]}
 
 
-async def test_files_that_were_copied_in_do_not_count(repo, make):
+async def test_copied_files_do_not_prevent_the_removal_of_a_worktree(repo, make):
     repo.write({".env": "1", "config/a.local": "2"})
     tree = await make("x")
     await worktrees.prepare_worktree(
@@ -117,7 +117,7 @@ async def test_files_that_were_copied_in_do_not_count(repo, make):
     assert not tree.path.exists()
 
 
-async def test_a_copy_that_was_changed_since_stays(repo, make):
+async def test_a_worktree_with_a_changed_copy_is_not_removed(repo, make):
     repo.write({".env": "1"})
     tree = await make("x")
     await worktrees.prepare_worktree(str(tree), settings=WorktreeSettings(copy=(".env",)), source=str(repo))
@@ -128,7 +128,7 @@ async def test_a_copy_that_was_changed_since_stays(repo, make):
     assert (await refused(repo, tree)).data == {"untracked": [".env"]}
 
 
-async def test_ignored_files_go_with_the_folder(repo, make):
+async def test_ignored_files_are_removed_with_the_worktree(repo, make):
     repo.commit({".gitignore": "build/\n"})
     tree = await make("x")
     tree.write({"build/output": "1"})
@@ -136,7 +136,7 @@ async def test_ignored_files_go_with_the_folder(repo, make):
     assert not tree.path.exists()
 
 
-async def test_an_operation_under_way_stays(repo, make):
+async def test_a_worktree_with_an_unfinished_operation_is_not_removed(repo, make):
     tree = await make("x")
     repo.git("branch", "side")
     repo.commit({"a": "1"})
@@ -148,7 +148,7 @@ async def test_an_operation_under_way_stays(repo, make):
     assert (await refused(repo, tree)).data == {"under way": ["merge"]}
 
 
-async def test_another_branch_or_none_in_it_stays(repo, make):
+async def test_a_worktree_on_another_branch_or_on_no_branch_is_not_removed(repo, make):
     tree = await make("x")
     tree.git("checkout", "-q", "-b", "own")
     assert "but on own" in (await refused(repo, tree)).message
@@ -157,13 +157,13 @@ async def test_another_branch_or_none_in_it_stays(repo, make):
     assert "but on commit" in (await refused(repo, tree)).message
 
 
-async def test_a_branch_in_use_elsewhere_stays(repo, make, tmp_path):
+async def test_a_worktree_whose_branch_is_checked_out_elsewhere_is_not_removed(repo, make, tmp_path):
     tree = await make("x")
     repo.git("worktree", "add", "-q", "--force", str(tmp_path / "second"), "x")
     assert "checked out at" in (await refused(repo, tree)).message
 
 
-async def test_a_locked_one_stays(repo, make):
+async def test_a_locked_worktree_is_not_removed(repo, make):
     tree = await make("x")
     repo.git("worktree", "lock", "--reason", "mine", str(tree))
     assert "locked (mine)" in (await refused(repo, tree)).message
@@ -174,7 +174,7 @@ async def test_the_main_checkout_is_never_removed(repo):
         await remove(repo, repo, branch="main")
 
 
-async def test_a_folder_that_is_no_worktree_is_left_alone(repo, make, tmp_path):
+async def test_a_folder_that_is_no_worktree_is_not_removed(repo, make, tmp_path):
     repo.git("branch", "x")
     (tmp_path / "mine").mkdir()
     with pytest.raises(NotFound):
@@ -182,16 +182,16 @@ async def test_a_folder_that_is_no_worktree_is_left_alone(repo, make, tmp_path):
     assert (tmp_path / "mine").exists() and repo.tip("x")
 
 
-async def test_one_whose_folder_is_gone_is_forgotten(repo, make, tmp_path):
+async def test_a_worktree_with_a_missing_folder_is_removed_from_the_list(repo, make, tmp_path):
     tree, other = await make("x"), await make("y")
     tree.path.rename(tmp_path / "elsewhere")
     other.path.rename(tmp_path / "away")
     assert (await remove(repo, tree)).is_branch_deleted
-    # The other one may be on a disk that comes back: it is not pruned with the first.
+    # The folder of the other worktree may be on a disk that returns, so that worktree stays in the list.
     assert [one.branch for one in await branches.list_worktrees(str(repo))] == ["main", "y"]
 
 
-async def test_what_a_call_cut_short_left_is_finished(repo, make):
+async def test_an_interrupted_removal_is_completed_by_the_next_call(repo, make):
     tree = await make("x")
     repo.git("worktree", "remove", str(tree))
     assert (await remove(repo, tree)).is_branch_deleted
@@ -199,7 +199,7 @@ async def test_what_a_call_cut_short_left_is_finished(repo, make):
         await remove(repo, tree)
 
 
-async def test_where_it_should_be_merged_must_be_there(repo, make):
+async def test_a_missing_target_branch_prevents_the_removal_of_a_worktree(repo, make):
     tree = await make("x")
     with pytest.raises(NotFound):
         await remove(repo, tree, into="nothing")

@@ -13,7 +13,7 @@ def configure(repo, text: str | bytes) -> None:
     repo.write({".maestro/config.toml": text})
 
 
-def test_a_checkout_without_a_file_has_the_default_settings(repo):
+def test_a_checkout_without_a_settings_file_has_the_default_settings(repo):
     assert worktrees.read_settings(str(repo)) == WorktreeSettings()
     assert WorktreeSettings().setup_seconds == 600
 
@@ -49,13 +49,13 @@ def test_the_worktree_table_is_read_beside_other_settings(repo):
         "#" * 70_000,
     ],
 )
-def test_an_invalid_file_is_refused_by_its_name(repo, text):
+def test_an_invalid_settings_file_is_refused_by_its_name(repo, text):
     configure(repo, text)
     with pytest.raises(Invalid, match=r"\.maestro/config\.toml cannot be used"):
         worktrees.read_settings(str(repo))
 
 
-def test_an_unreadable_file_is_refused(repo):
+def test_an_unreadable_settings_file_is_refused(repo):
     (repo.path / ".maestro" / "config.toml").mkdir(parents=True)
     with pytest.raises(Invalid):
         worktrees.read_settings(str(repo))

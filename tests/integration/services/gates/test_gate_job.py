@@ -1,4 +1,4 @@
-"""Gates in whole runs: their directories, their time, and the tasks that do not pass."""
+"""Gates in complete runs: their directories, their duration, and tasks that do not pass."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def test_the_gates_of_a_parent_run_when_its_children_are_completed(shop: Worksho
     shop.create_task("All of it", "--gate", "test -e part")
     shop.create_task("Part", "--parent", "#1")
     shop.spawn_session("--task", "#2", "--", "touch", "part")
-    wait_until(lambda: shop.task_status("#1") == "completed", what="the parent's completion")
+    wait_until(lambda: shop.task_status("#1") == "completed", what="the completion of the parent")
     assert evidence(shop, "#1") == [("test -e part", True)]
 
 
@@ -24,12 +24,12 @@ def test_a_parent_whose_gates_fail_is_open_again_and_the_person_gets_a_notice(sh
     shop.create_task("All of it", "--gate", "echo not whole; test -e whole")
     shop.create_task("Part", "--parent", "#1")
     shop.spawn_session("--task", "#2", "--", "true")
-    wait_until(lambda: "not whole" in shop.call_json("task", "show", "#1")["reason"], what="the verdict")
+    wait_until(lambda: "not whole" in shop.call_json("task", "show", "#1")["reason"], what="the verdict of the gate")
     assert shop.call_json("task", "show", "#1")["ready"]
     assert "vc#1 did not pass: gate echo not whole; test -e whole, exit code 1" in shop.run_maestro("mail", "inbox")
     (shop.repo / "whole").touch()
     shop.spawn_session("--task", "#1", "--name", "mender", "--", "true")
-    wait_until(lambda: shop.task_status("#1") == "completed", what="the parent's completion")
+    wait_until(lambda: shop.task_status("#1") == "completed", what="the completion of the parent")
 
 
 def test_a_run_waits_for_the_gates_of_parents_and_repeats_failed_work(shop: Workshop) -> None:
@@ -45,12 +45,15 @@ def test_a_run_waits_for_the_gates_of_parents_and_repeats_failed_work(shop: Work
     assert shop.task_status("#1") == "completed"
 
 
-def test_a_run_ends_only_when_its_own_task_has_passed_its_gates(shop: Workshop) -> None:
+def test_a_run_fails_when_its_own_task_does_not_pass_its_gates(shop: Workshop) -> None:
     shop.create_task("All of it", "--gate", "false")
     shop.create_task("Part", "--parent", "#1")
     over = shop.run_to_end("#1", "--attempts", "1", "--", "true")
     assert over["status"] == "failed" and "vc#1" in over["note"]
-    assert evidence(shop, "#1") == [("false", False), ("false", False)]  # rolled up, then worked on once
+    assert evidence(shop, "#1") == [
+        ("false", False),
+        ("false", False),
+    ]  # after the completion of the child, and after the attempt at the task itself
 
 
 def test_the_gates_of_a_parent_see_the_merged_work_of_a_run_with_worktrees(shop: Workshop) -> None:
@@ -62,14 +65,14 @@ def test_the_gates_of_a_parent_see_the_merged_work_of_a_run_with_worktrees(shop:
     over = shop.run_to_end("#1", "--worktree", "--", "sh", "-c", script)
     assert over["status"] == "completed"
     assert evidence(shop, "#1") == [(gate, True)]
-    assert not (shop.repo / "did-2").exists()  # not there, but on the run's branch
+    assert not (shop.repo / "did-2").exists()  # the files are only on the run's branch
     assert shop.run_git("worktree", "list", "--porcelain").count("maestro-merge") == 0
 
 
 def test_a_slow_gate_does_not_delay_the_gates_of_other_tasks(shop: Workshop) -> None:
     shop.create_task("Slow", "--gate", "while [ ! -e quick-was-here ]; do sleep 0.01; done")
     shop.spawn_session("--task", "#1", "--", "true")
-    wait_until(lambda: shop.task_status("#1") == "in_review", what="the slow one")
+    wait_until(lambda: shop.task_status("#1") == "in_review", what="the start of the slow gate")
     shop.create_task("Quick", "--gate", "touch quick-was-here")
     shop.spawn_session("--task", "#2", "--", "true")
     for ref in ("#1", "#2"):
@@ -79,7 +82,7 @@ def test_a_slow_gate_does_not_delay_the_gates_of_other_tasks(shop: Workshop) -> 
 def test_a_background_process_of_a_gate_does_not_keep_the_gate_open(shop: Workshop) -> None:
     shop.create_task("Parser", "--gate", "setsid sh -c 'while [ ! -e go ]; do sleep 0.1; done' &")
     shop.spawn_session("--task", "#1", "--", "true")
-    wait_until(lambda: shop.task_status("#1") == "completed", what="the gate's end")
+    wait_until(lambda: shop.task_status("#1") == "completed", what="the end of the gate")
     (shop.repo / "go").touch()
 
 
@@ -87,7 +90,7 @@ def test_a_gate_that_cannot_run_fails_and_names_the_cause(shop: Workshop) -> Non
     shop.create_task("Parser", "--gate", "true")
     script = 'here=$PWD; cd /; rm -rf "$here"'
     shop.spawn_session("--task", "#1", "--name", "parser", "--worktree", "--", "sh", "-c", script)
-    wait_until(lambda: shop.task_status("#1") == "failed", what="the verdict")
+    wait_until(lambda: shop.task_status("#1") == "failed", what="the verdict of the gate")
     assert "could not be run" in shop.call_json("task", "show", "#1")["reason"]
     assert evidence(shop, "#1") == [("true", False)]
 
@@ -96,7 +99,7 @@ def test_a_session_that_ends_after_its_report_does_not_complete_a_rejected_task(
     shop.create_task("Part", "--gate", "false")
     script = "maestro session report complete done; while ! ls gate-ran; do sleep 0.05; done"
     shop.spawn_session("--task", "#1", "--name", "hasty", "--", "sh", "-c", script)
-    wait_until(lambda: evidence(shop, "#1"), what="the gate's verdict")
+    wait_until(lambda: evidence(shop, "#1"), what="the verdict of the gate")
     (shop.repo / "gate-ran").touch()
     shop.wait_for_session_end("hasty")
     shown = shop.call_json("task", "show", "#1")

@@ -1,4 +1,4 @@
-"""The daily check of the stored data, with the real check in a process of its own."""
+"""The daily check of the stored data runs in a separate process, and asks the person about damage."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ async def test_the_check_runs_once_a_day(
     server: Server, vc: str, clock: FakeClock, job: StorageCheckJob, check: Counted
 ) -> None:
     await job.run_once()
-    assert check.runs == 0, "a server that has just started has other things to do"
+    assert check.runs == 0, "the check must not run right after the start"
     clock.advance(limits.check_after_start_seconds)
     for _ in range(3):
         due = await job.run_once()
@@ -70,7 +70,7 @@ async def test_the_check_runs_once_a_day(
     again = StorageCheckJob(server.store, StorageHealth(server.home), clock=clock, check=check)
     clock.advance(limits.check_after_start_seconds)
     await again.run_once()
-    assert check.runs == 1, "another server remembers the last check"
+    assert check.runs == 1, "the next server knows the time of the last check"
     clock.advance(DAY_SECONDS)
     await again.run_once()
     assert check.runs == 2

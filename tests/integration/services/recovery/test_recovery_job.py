@@ -1,4 +1,4 @@
-"""The recovery of sessions whose program, runner, server or machine went down."""
+"""Sessions recover after the end of their program, runner, server or machine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from maestro.testing.supervised import process_identity, wait_until
 from maestro.testing.workshop import Workshop
 from maestro.tools import environments
 
-# Outlives its terminal, says that it runs, keeps what it was told, starts its worker once, and stays.
+# Ignores a hang-up, records its start and its task prompt, spawns its worker once, and stays.
 LEAD = r"""
 trap '' HUP
 echo "$MAESTRO_SESSION_ID:$MAESTRO_TOKEN" >> starts
@@ -42,12 +42,12 @@ def lead(shop: Workshop, *words: str, script: str = LEAD) -> dict[str, Any]:
 
 @pytest.fixture
 def team(shop: Workshop) -> tuple[str, str]:
-    """A coordinator and its worker, both at work: their ids."""
+    """Start a coordinator and its worker; return the ids of both sessions."""
     shop.create_task("Parser")
     made = lead(shop)
-    wait_until(lambda: shop.read_words("up") and shop.read_words("works"), what="both at work")
+    wait_until(lambda: shop.read_words("up") and shop.read_words("works"), what="the start of both programs")
     worker = shop.show_session("w")
-    wait_until(lambda: shop.show_session("w")["status"] == "working", what="the worker's report")
+    wait_until(lambda: shop.show_session("w")["status"] == "working", what="the report of the worker's start")
     return made["id"], worker["id"]
 
 
@@ -57,9 +57,9 @@ def note(shop: Workshop, session_id: str) -> dict[str, Any]:
 
 
 def started(shop: Workshop, times: int) -> list[str]:
-    """How the coordinator called itself at each start, once it was started so often and runs."""
+    """Return the id and token of the coordinator at each start, after the given number of starts."""
     wait_until(lambda: len(shop.read_words("up")) == times, what=f"start {times}")
-    wait_until(lambda: shop.show_session("lead")["status"] == "working", what="its report")
+    wait_until(lambda: shop.show_session("lead")["status"] == "working", what="the report of the start")
     return shop.read_words("starts")
 
 
@@ -82,11 +82,13 @@ def test_a_coordinator_is_restarted_as_the_same_session(
     assert shop.show_session("w")["parent_id"] == boss
     subjects = [one["subject"] for one in shop.call_json("mail", "inbox", "--of", "w", "--all")["messages"]]
     assert "Your coordinator lead is started again" in subjects
-    assert shop.read_words("works") == [worker], "its worker was left alone"
+    assert shop.read_words("works") == [worker], "the worker must not be started again"
     assert not shop.call_json("ask", "list")["asks"]
 
 
-def test_a_restarted_session_reads_the_mail_of_the_meantime_first(shop: Workshop, team: tuple[str, str]) -> None:
+def test_the_prompt_of_a_restarted_session_begins_with_the_mail_of_the_meantime(
+    shop: Workshop, team: tuple[str, str]
+) -> None:
     boss, _ = team
     sent = shop.call_json("mail", "send", "lead", "--subject", "The plan", "--message", "Is <it> still the same?")
     kill_runner(shop, boss)
@@ -97,7 +99,7 @@ def test_a_restarted_session_reads_the_mail_of_the_meantime_first(shop: Workshop
     assert f'id="{sent["id"]}"' in head and "Is &lt;it&gt; still the same?" in head
     assert "<resumed " not in (shop.repo / "prompt-1").read_text()
     unread = shop.call_json("mail", "inbox", "--of", "lead")["messages"]
-    assert "The plan" in [one["subject"] for one in unread], "it lies in its mailbox, unread"
+    assert "The plan" in [one["subject"] for one in unread], "the mail stays unread in the mailbox"
 
 
 @pytest.mark.parametrize(
@@ -133,7 +135,7 @@ def test_the_workers_of_a_session_that_crashes_repeatedly_are_adopted(shop: Work
     (shop.repo / "crash").write_text(LEAD.replace("exec sleep 1000\n", "exit 7\n"))
     begin = "maestro session spawn --name lead --mode coordinate --grant full -- sh crash; exec sleep 1000"
     above = shop.spawn_session("--name", "above", "--mode", "coordinate", "--grant", "full", "--", "sh", "-c", begin)
-    wait_until(lambda: shop.read_words("works"), what="the worker")
+    wait_until(lambda: shop.read_words("works"), what="the start of the worker")
     wait_until(lambda: shop.show_session("w")["parent_id"] == above["id"], what="the adoption")
     assert len(shop.read_words("up")) == 1 + len(limits.resume_delays_seconds)
     assert shop.show_session("lead")["status"] == "failed"
@@ -155,7 +157,7 @@ def test_all_sessions_are_restarted_after_a_reboot_and_up_reports_them(
     shop.create_task("All of it")
     shop.create_task("Part", "--parent", "#2")
     run_id = shop.start_run("#2", "--", "sh", "-c", "echo x >> part; test $(wc -l < part) -ge 2 || exec sleep 1000")
-    wait_until(lambda: shop.read_words("part") and len(shop.runner_notes()) == 3, what="the run")
+    wait_until(lambda: shop.read_words("part") and len(shop.runner_notes()) == 3, what="the start of the run")
     power_cut(shop)
     pretend_reboot(shop)
     up = shop.live.start_command("up", "--port", "0", "--json", program=PYTHON_CLIENT)
@@ -169,7 +171,7 @@ def test_all_sessions_are_restarted_after_a_reboot_and_up_reports_them(
         assert first == second
         wait_until(lambda: shop.read_words("works") == [worker, worker], what="the worker's second start")
         assert shop.call_json("task", "show", "#1")["holder"] == worker
-        assert shop.wait_for_run_end(run_id)["status"] == "completed", "the run tried again, once"
+        assert shop.wait_for_run_end(run_id)["status"] == "completed", "the run makes one more attempt"
         assert len(shop.read_words("part")) == 2
         text = shop.run_maestro("up")
         assert "2 sessions started again: lead, w" in text and f"{run_id} of vc#2" in text
@@ -178,7 +180,7 @@ def test_all_sessions_are_restarted_after_a_reboot_and_up_reports_them(
 
 
 def power_cut(shop: Workshop) -> None:
-    """Server, runners and agents at once."""
+    """Kill the server, the runners and the agents at once."""
     notes = shop.runner_notes()
     shop.live.kill()
     for one in notes:
@@ -190,7 +192,7 @@ def power_cut(shop: Workshop) -> None:
 
 
 def pretend_reboot(shop: Workshop) -> None:
-    """Whatever is recorded of processes is of an earlier start of the machine."""
+    """Change all recorded process identities to an earlier start of the machine."""
     with contextlib.closing(sqlite3.connect(shop.live.home / "maestro.db")) as database, database:
         database.execute(
             "UPDATE sessions SET pid_started = substr(pid_started, 1, instr(pid_started, '@')) || 'before'"
@@ -205,7 +207,7 @@ def pretend_reboot(shop: Workshop) -> None:
 def test_another_process_with_the_same_pid_after_a_reboot_is_not_killed(
     shop: Workshop, team: tuple[str, str]
 ) -> None:
-    """Another that was given the pid of an agent, at the same moment after the machine's start."""
+    """The process has the pid of an agent, and started at the same moment after the start of the machine."""
     boss, _ = team
     power_cut(shop)
     other = shop.live.start_command(program=["sleep", "1000"])
@@ -218,7 +220,7 @@ def test_another_process_with_the_same_pid_after_a_reboot_is_not_killed(
     shop.live.start()
     try:
         started(shop, 2)
-        assert other.poll() is None, "a stranger was killed"
+        assert other.poll() is None, "a foreign process was killed"
     finally:
         other.kill()
         other.communicate()
@@ -226,7 +228,7 @@ def test_another_process_with_the_same_pid_after_a_reboot_is_not_killed(
 
 @pytest.mark.slow
 def test_sessions_are_restarted_after_a_shutdown_of_the_machine(shop: Workshop, team: tuple[str, str]) -> None:
-    """The system tells every process to end. That is no person's wish."""
+    """The system signals every process to end. Such a signal is not a stop by the person."""
     boss, worker = team
     notes = [note(shop, one) for one in team]
     shop.live.stop()
@@ -265,7 +267,7 @@ def test_reports_of_a_runner_of_an_earlier_start_are_ignored(shop: Workshop, tea
         shop.live.run_command("runner", "report", "--secret", secret, stale, cwd=shop.repo, env=env).returncode == 5
     )
     shop.live.kill()
-    (shop.runner_folder(boss) / "spool.json").write_text(f"[{late}]")  # nor what it left behind
+    (shop.runner_folder(boss) / "spool.json").write_text(f"[{late}]")  # reports in the spool are ignored too
     shop.live.start()
     shop.call_json("recovery")
     now = shop.show_session("lead")
@@ -280,9 +282,9 @@ def test_a_worker_without_a_coordinator_is_restarted_in_its_directory(shop: Work
     made = shop.spawn_session(
         "--name", "w", "--task", "#1", "--worktree", "--", "env", f"PLACE={place}", "sh", "-c", script
     )  # fmt: skip
-    wait_until(lambda: place.exists() and len(place.read_text().split()) == 2, what="its start")
+    wait_until(lambda: place.exists() and len(place.read_text().split()) == 2, what="the start of the worker")
     kill_runner(shop, made["id"])
-    wait_until(lambda: len(place.read_text().split()) == 4, what="its second start")
+    wait_until(lambda: len(place.read_text().split()) == 4, what="the second start of the worker")
     first, second = place.read_text().split()[:2], place.read_text().split()[2:]
     assert first == second and first == [made["directory"], made["branch"]]
     assert (Path(made["directory"]) / "work").read_text() == "half\nhalf\n"
@@ -295,7 +297,7 @@ def test_a_live_coordinator_decides_about_its_lost_worker(shop: Workshop, team: 
     assert shop.wait_for_session_end(worker)["status"] == "lost"
     assert shop.call_json("task", "show", "#1")["ready"]
     shop.run_maestro("session", "resume", "w")
-    wait_until(lambda: shop.read_words("works") == [worker, worker], what="its second start")
+    wait_until(lambda: shop.read_words("works") == [worker, worker], what="the second start of the worker")
     assert shop.show_session(worker)["parent_id"] == boss
 
 
@@ -304,7 +306,7 @@ def test_without_a_coordinator_above_the_person_decides_about_the_workers(shop: 
     shop.create_task("Parser")
     crash = LEAD.replace("exec sleep 1000\n", "test -e mended || exit 7; exec sleep 1000\n")
     made = lead(shop, script=crash)
-    (ask,) = wait_until(lambda: shop.call_json("ask", "list")["asks"], what="the question")
+    (ask,) = wait_until(lambda: shop.call_json("ask", "list")["asks"], what="the ask")
     assert ask["session_id"] == made["id"] and ask["choices"] == ["resume", "stop its workers", "leave them"]
     assert shop.show_session("w")["status"] == "working"
     (shop.repo / "mended").touch()
@@ -322,11 +324,11 @@ def test_the_workers_are_stopped_when_the_person_chooses_so(shop: Workshop) -> N
     env = {"MAESTRO_TOKEN": shop.register_coordinator("lead", "--pid", str(process.pid))["token"]}
     spawn = ["session", "spawn", "--name", "w", "--task", "#1", "--", "sleep", "1000"]
     assert shop.live.run_command(*spawn, cwd=shop.repo, env=env).returncode == 0
-    wait_until(lambda: shop.show_session("w")["status"] == "working", what="the worker")
+    wait_until(lambda: shop.show_session("w")["status"] == "working", what="the start of the worker")
     process.kill()
     process.communicate()
-    (ask,) = wait_until(lambda: shop.call_json("ask", "list")["asks"], what="the question")
-    assert "resume" not in ask["choices"], "nobody knows how it was started"
+    (ask,) = wait_until(lambda: shop.call_json("ask", "list")["asks"], what="the ask")
+    assert "resume" not in ask["choices"], "Maestro does not know how the program was started"
     shop.run_maestro("ask", "answer", ask["id"], "stop")
     assert shop.wait_for_session_end("w")["status"] == "stopped"
     assert shop.call_json("task", "show", "#1")["ready"]
@@ -338,16 +340,16 @@ def test_the_run_of_a_coordinator_continues_after_the_restart_of_the_coordinator
     script = 'echo x >> n; test -e ran || maestro run "#1" --max-parallel 1 --detach -- sh part; touch ran; exec cat'
     (shop.repo / "part").write_text('echo "$MAESTRO_SESSION_ID" >> order; while [ ! -e go ]; do sleep 0.01; done\n')
     made = lead(shop, script=script)
-    wait_until(lambda: shop.read_words("order"), what="the first part")
+    wait_until(lambda: shop.read_words("order"), what="the start of the first part")
     kill_runner(shop, made["id"])
     (shop.repo / "go").touch()
-    wait_until(lambda: shop.task_status("#1") == "completed", what="all of it")
-    assert len(shop.read_words("order")) == len(parts), "nothing was done twice"
+    wait_until(lambda: shop.task_status("#1") == "completed", what="the completion of all tasks")
+    assert len(shop.read_words("order")) == len(parts), "no part may run twice"
     assert {shop.show_session(one)["parent_id"] for one in shop.read_words("order")} == {made["id"]}
-    wait_until(lambda: shop.read_words("n") == ["x", "x"], what="its second start")
+    wait_until(lambda: shop.read_words("n") == ["x", "x"], what="the second start of the coordinator")
 
 
-# A set-up that takes its time, where that is wanted: it says that it has begun, and waits.
+# A set-up command that does nothing without the file `slow`. Else it records its start and waits for the file `go`.
 SLOW = "[ ! -e {repo}/slow ] || {{ echo x >> {repo}/begun; until [ -e {repo}/go ]; do sleep 0.02; done; }}"
 
 
@@ -364,17 +366,19 @@ def test_a_slow_set_up_does_not_delay_the_restart_of_other_sessions(shop: Worksh
     for name, words in (("a", ["--worktree"]), ("b", ["--worktree"]), ("c", [])):
         task = shop.create_task(name)["ref"]
         made.append(shop.spawn_session("--name", name, "--task", task, *words, "--", "sh", "-c", script)["id"])
-    wait_until(lambda: len(shop.read_words("works")) == 3, what="all at work")
+    wait_until(lambda: len(shop.read_words("works")) == 3, what="the start of all programs")
     (shop.repo / "slow").touch()
     power_cut(shop)
     shop.live.start()
-    wait_until(lambda: shop.read_words("works").count(made[2]) == 2, what="who has no set-up")
-    wait_until(lambda: len(shop.read_words("begun")) == 2, what="both set-ups at once")
+    wait_until(
+        lambda: shop.read_words("works").count(made[2]) == 2, what="the restart of the session without a set-up"
+    )
+    wait_until(lambda: len(shop.read_words("begun")) == 2, what="the start of both set-ups")
     found = {one["name"]: one["state"] for one in shop.call_json("recovery")["sessions"]}
     assert found == dict.fromkeys("abc", "resumed")
     (shop.repo / "go").touch()
-    wait_until(lambda: sorted(shop.read_words("works")) == sorted(made * 2), what="all at work again")
-    assert len(shop.read_words("begun")) == 2, "nothing was set up twice"
+    wait_until(lambda: sorted(shop.read_words("works")) == sorted(made * 2), what="the restart of all programs")
+    assert len(shop.read_words("begun")) == 2, "no set-up may run twice"
 
 
 @pytest.mark.slow
@@ -385,14 +389,14 @@ def test_set_ups_that_a_killed_server_had_begun_run_again_in_parallel(shop: Work
         shop.create_task(title, "--parent", "#1")
     (shop.repo / "slow").touch()
     run = shop.start_run("#1", "--worktree", "--", "true")
-    wait_until(lambda: len(shop.read_words("begun")) == 2, what="both set-ups")
+    wait_until(lambda: len(shop.read_words("begun")) == 2, what="the start of both set-ups")
     shop.live.kill()
     shop.live.start()
-    wait_until(lambda: len(shop.read_words("begun")) == 4, what="both set-ups again, at once")
+    wait_until(lambda: len(shop.read_words("begun")) == 4, what="the second start of both set-ups")
     assert shop.call_json("recovery")["runs"]
-    shop.live.stop()  # what is being started then is left to the next as well
+    shop.live.stop()  # the next server also completes starts that a stop interrupts
     shop.live.start()
-    wait_until(lambda: len(shop.read_words("begun")) == 6, what="both set-ups once more")
+    wait_until(lambda: len(shop.read_words("begun")) == 6, what="the third start of both set-ups")
     (shop.repo / "go").touch()
     over = shop.wait_for_run_end(run)
     assert over["status"] == "completed" and [one["attempts"] for one in over["tasks"]] == [1, 1]

@@ -1,4 +1,4 @@
-"""The server's side of the runner forker, with the real forker process and real runners."""
+"""The server's client of the runner forker starts real runners through a real forker process."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ async def test_the_end_of_the_forker_reports_its_runners_and_the_next_runner_get
 
 
 @pytest.mark.slow
-async def test_a_closed_client_leaves_its_runners_alone(tmp_path: Path) -> None:
+async def test_runners_outlive_a_closed_client(tmp_path: Path) -> None:
     forker = Forker(tmp_path)
     runner = await forker.client.fork_runner(
         forker.order("ses_one", "sleep", "600"), record=record_as([], is_wanted=True)

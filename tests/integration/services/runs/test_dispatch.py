@@ -10,13 +10,13 @@ import pytest
 from maestro.testing.supervised import wait_until
 from maestro.testing.workshop import Workshop
 
-# One line each, so that what several write at once does not mix.
+# One line for each task, because lines of simultaneous writers do not mix.
 NOTES = 'echo "$MAESTRO_TASK_IDS" >> {file}'
 FLAKY = 'echo x >> "tries-$MAESTRO_TASK_IDS"; test $(wc -l < "tries-$MAESTRO_TASK_IDS") -ge 2'
 
 
 def graph(shop: Workshop, *, size: int, seed: int) -> dict[str, set[str]]:
-    """Tasks below #1 that depend on earlier ones: each id with those it waits for."""
+    """Create tasks below #1 that depend on earlier tasks; return the ids of the dependencies of each task."""
     chance = random.Random(seed)
     shop.create_task("All of it")
     made: list[dict[str, str]] = []
@@ -50,7 +50,7 @@ def test_a_run_starts_no_more_sessions_at_once_than_its_limit(shop: Workshop) ->
         shop.create_task(f"Part {number}", "--parent", "#1")
     script = "mkdir lock || echo two >> clash; while [ ! -e go ]; do sleep 0.01; done; rmdir lock"
     run_id = shop.start_run("#1", "--max-parallel", "1", "--", "sh", "-c", script)
-    wait_until(lambda: (shop.repo / "lock").exists(), what="the first")
+    wait_until(lambda: (shop.repo / "lock").exists(), what="the start of the first session")
     (shop.repo / "go").touch()
     assert shop.wait_for_run_end(run_id)["status"] == "completed"
     assert shop.read_words("clash") == []
@@ -58,7 +58,9 @@ def test_a_run_starts_no_more_sessions_at_once_than_its_limit(shop: Workshop) ->
 
 def test_a_task_without_children_is_run_itself(shop: Workshop) -> None:
     shop.create_task("Alone")
-    done = shop.live.run_command("run", "#1", "--", "sh", "-c", "echo x >> n", cwd=shop.repo)  # followed to its end
+    done = shop.live.run_command(
+        "run", "#1", "--", "sh", "-c", "echo x >> n", cwd=shop.repo
+    )  # the command follows the run to its end
     assert done.returncode == 0 and b"completed" in done.stdout
     assert shop.task_status("#1") == "completed" and shop.read_words("n") == ["x"]
     shop.run_maestro("run", "#1", "--", "true", exits=5)
@@ -112,10 +114,10 @@ def test_a_stopped_run_stops_its_sessions_and_continues_after_a_resume(shop: Wor
     shop.create_task("Long")
     script = "echo x >> n; test -e quick || sleep 1000"
     run_id = shop.start_run("#1", "--", "sh", "-c", script)
-    wait_until(lambda: shop.read_words("n") == ["x"], what="its start")
+    wait_until(lambda: shop.read_words("n") == ["x"], what="the start of the program")
     assert shop.call_json("run", "stop", run_id)["status"] == "stopped"
     wait_until(lambda: not shop.remaining_pids(), what="the end of every process")
-    wait_until(lambda: shop.call_json("task", "show", "#1")["ready"], what="the task to be given back")
+    wait_until(lambda: shop.call_json("task", "show", "#1")["ready"], what="the release of the task")
     shop.run_maestro("run", "stop", run_id, exits=5)
     (shop.repo / "quick").touch()
     shop.live.run_command("run", "resume", run_id, cwd=shop.repo)
@@ -131,7 +133,7 @@ def test_a_run_that_is_stopped_at_once_leaves_no_process(shop: Workshop) -> None
     shop.run_maestro("run", "stop", run_id)
     wait_until(
         lambda: all(one["status"] == "stopped" for one in shop.call_json("session", "list")["sessions"]),
-        what="the end",
+        what="the end of all sessions",
     )
     wait_until(lambda: not shop.remaining_pids(), what="the end of every process")
 
@@ -143,7 +145,7 @@ def test_a_race_has_one_winner_and_stops_the_other_attempts(shop: Workshop) -> N
     assert over["status"] == "completed"
     assert sorted(one["status"] for one in over["tasks"]) == ["cancelled", "cancelled", "completed"]
     assert shop.task_status("#1") == "completed"
-    wait_until(lambda: not shop.remaining_pids(), what="the end of the losers")
+    wait_until(lambda: not shop.remaining_pids(), what="the end of the other attempts")
 
 
 def test_the_first_attempt_that_passes_its_gates_wins_a_race(shop: Workshop) -> None:
@@ -188,12 +190,12 @@ def test_only_the_owner_can_read_prompt_files(shop: Workshop) -> None:
     assert folder.stat().st_mode & 0o077 == 0
 
 
-def test_a_child_that_was_completed_before_a_race_does_not_win_it(shop: Workshop) -> None:
+def test_a_child_that_was_completed_before_a_race_does_not_win_the_race(shop: Workshop) -> None:
     shop.create_task("Fast", "--gate", "test -e good")
     shop.create_task("Preparation", "--parent", "#1")
     shop.run_maestro("task", "start", "#2")
     shop.run_maestro("task", "complete", "#2")
-    wait_until(lambda: shop.call_json("task", "show", "#1")["reason"], what="the gate's word on the parent")
+    wait_until(lambda: shop.call_json("task", "show", "#1")["reason"], what="the verdict of the parent's gate")
     over = shop.run_to_end("#1", "--strategy", "race", "--attempts", "2", "--", "sh", "-c", "touch good; echo x >> n")
     assert over["status"] == "completed" and shop.read_words("n")
     assert {one["ref"] for one in over["tasks"]} == {"vc#3", "vc#4"}
@@ -214,7 +216,7 @@ def test_a_discovered_task_is_linked_to_the_task_in_which_it_was_found(shop: Wor
     shop.create_task("Parser", "--parent", "#1")
     script = "maestro task create 'A leak in the lexer' --found-in $MAESTRO_TASK_IDS"
     over = shop.run_to_end("#1", "--", "sh", "-c", script)
-    assert over["status"] == "completed"  # it is not part of the run
+    assert over["status"] == "completed"  # the discovered task is not part of the run
     assert [(one["ref"], one["status"]) for one in over["found"]] == [("vc#3", "todo")]
     assert "discovered: vc#3" in shop.run_maestro("run", "show", over["id"])
     assert shop.call_json("task", "show", "#3")["origin"]["ref"] == "vc#2"

@@ -34,7 +34,7 @@ def test_a_cancelled_task_stops_its_run(shop: Workshop) -> None:
     nobody(shop)
 
 
-def test_a_cancelled_parent_stops_the_run_below(shop: Workshop) -> None:
+def test_a_cancelled_parent_stops_the_run_of_its_children(shop: Workshop) -> None:
     shop.create_task("All of it")
     shop.create_task("Part", "--parent", "#1")
     run = shop.start_run("#1", "--", "sleep", "1000")
@@ -114,7 +114,7 @@ def test_a_run_ends_a_worker_that_stays_after_its_report(shop: Workshop) -> None
     live = shop.call_json("session", "list", "--active")["sessions"]
     assert [(one["name"], one["status"]) for one in live] == [("t1.1", "completed")]
     assert "done, still running" in shop.run_maestro("session", "list", "--active")
-    wait_until(lambda: shop.show_session("t1.1")["ended_at"], what="the end of its moment")
+    wait_until(lambda: shop.show_session("t1.1")["ended_at"], what="the end of the grace period")
     assert shop.show_session("t1.1")["status"] == "completed"
     nobody(shop)
 
@@ -123,12 +123,14 @@ def test_attempts_that_failed_in_a_race_stay_failed(shop: Workshop) -> None:
     shop.create_task("Parser", "--gate", "test -e whole")
     script = "mkdir first 2> /dev/null && exit 3; until [ -e first-failed ]; do sleep 0.02; done; touch whole"
     run = shop.start_run("#1", "--strategy", "race", "--attempts", "2", "--", "sh", "-c", script)
-    wait_until(lambda: "failed" in (shop.task_status("#2"), shop.task_status("#3")), what="the end of the first")
+    wait_until(
+        lambda: "failed" in (shop.task_status("#2"), shop.task_status("#3")), what="the failure of the first attempt"
+    )
     (shop.repo / "first-failed").touch()
     over = shop.wait_for_run_end(run)
     assert over["status"] == "completed"
     assert sorted(one["status"] for one in over["tasks"]) == ["completed", "failed"]
-    wait_until(lambda: shop.task_status("#1") == "completed", what="the completion of what was raced for")
+    wait_until(lambda: shop.task_status("#1") == "completed", what="the completion of the task")
 
 
 def test_a_completed_task_has_no_reason(shop: Workshop) -> None:

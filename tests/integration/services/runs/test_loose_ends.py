@@ -21,7 +21,7 @@ LEAVES = {
 
 
 @pytest.mark.parametrize("why", LEAVES)
-def test_work_that_a_merge_would_leave_behind_is_not_completed(shop: Workshop, why: str) -> None:
+def test_a_task_with_work_that_a_merge_would_leave_out_is_not_completed(shop: Workshop, why: str) -> None:
     shop.create_task("All of it")
     shop.create_task("First", "--parent", "#1")
     shop.create_task("After it", "--parent", "#1", "--depends-on", "#2")

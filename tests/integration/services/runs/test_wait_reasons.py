@@ -1,4 +1,4 @@
-"""Runs that wait: they name the cause, and continue when the cause is gone."""
+"""A run that waits names the cause, and continues when the cause is gone."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def test_dependants_see_earlier_work_and_all_work_is_merged(shop: Workshop) -> N
     assert {f"did-{first['id']}", f"did-{second['id']}"} <= set(saw)
     assert shop.run_git("status", "--porcelain") == "" and shop.read_words("README") == [
         "hello"
-    ]  # nobody's checkout changed
+    ]  # the main checkout is unchanged
     assert shop.run_git("log", "--format=%s", "main").split() == ["first"]
 
 
@@ -42,9 +42,9 @@ def test_an_ended_run_names_the_branch_of_its_work(shop: Workshop) -> None:
     assert "git merge" not in shop.run_maestro("run", "show", shop.run_to_end("#2", "--", "true")["id"])
 
 
-# Both begin from the same commit: neither writes before the other has begun.
+# Both sessions begin at the same commit, because neither writes before the other has begun.
 MEET = "echo x >> {met}; while [ $(wc -l < {met}) -lt 2 ]; do sleep 0.01; done"
-# What a worker does that finds a merge in its task: it makes it, and keeps the lines of both.
+# A worker whose task is a merge makes the merge, and keeps the lines of both branches.
 MENDS = (
     "if grep -q 'git merge maestro' $MAESTRO_TASK_PROMPT_FILE; then"
     " $(grep -o 'git merge maestro[^ <]*' $MAESTRO_TASK_PROMPT_FILE | head -1);"
@@ -66,7 +66,7 @@ def test_a_conflict_becomes_a_task_that_dependants_wait_for(shop: Workshop) -> N
     assert (over["status"], shop.task_status("#1")) == ("completed", "completed")
     lines = shop.run_git("show", f"{over['branch']}:README").split()
     assert lines[0] == "hello" and lines[-1] == after["id"]
-    assert sorted(lines[1:-1]) == sorted([one["id"], other["id"]])  # nothing of either is lost
+    assert sorted(lines[1:-1]) == sorted([one["id"], other["id"]])  # no line of either session is lost
     (mending,) = [task for task in over["tasks"] if task["title"].startswith("Merge ")]
     shown = shop.call_json("task", "show", mending["ref"])
     assert shown["parent_id"] == shown["found_in"] and shown["parent_id"] in (one["id"], other["id"])
@@ -89,7 +89,7 @@ def test_an_unresolved_conflict_does_not_count_as_resolved(shop: Workshop) -> No
     (mending,) = [task for task in over["tasks"] if task["title"].startswith("Merge ")]
     assert over["status"] == "failed" and mending["ref"] in over["note"]
     assert "merge-base" in shop.call_json("task", "show", mending["ref"])["reason"]
-    assert len(shop.run_git("show", f"{over['branch']}:README").split()) == 2  # what did come in stays
+    assert len(shop.run_git("show", f"{over['branch']}:README").split()) == 2  # the work that was merged first stays
 
 
 def test_a_conflict_of_a_manual_merge_makes_one_task_that_ends_with_the_merge(shop: Workshop) -> None:
@@ -103,7 +103,7 @@ def test_a_conflict_of_a_manual_merge_makes_one_task_that_ends_with_the_merge(sh
     done = shop.call_json("worktree", "merge", "parser", "--into", "gather", exits=5)
     assert done["commit"] is None and done["task"] == "vc#2" and "ours" in done["conflicts"][0]
     again = shop.call_json("worktree", "merge", "parser", "--into", "gather", exits=5)
-    assert again["task"] == "vc#2"  # no second one
+    assert again["task"] == "vc#2"  # no second task
     task = shop.call_json("task", "show", "#2")
     assert (task["found_in"], task["priority"], len(task["gates"])) == (
         shop.call_json("task", "show", "#1")["id"],

@@ -22,7 +22,7 @@ def test_control_characters_of_a_prompt_are_typed_as_text(shop: Workshop) -> Non
     shop.spawn_session("--name", "reader", "--", "sh", "-c", ECHOES)
     sent = shop.call_json("session", "prompt", "reader", "a\x03b\x04c\x1ad\x1c")
     assert sent["deliveries"][0]["status"] == "delivered"
-    wait_until(lambda: heard_text(shop) == "a\\x03b\\x04c\\x1ad\\x1c\n", what="the text")
+    wait_until(lambda: heard_text(shop) == "a\\x03b\\x04c\\x1ad\\x1c\n", what="the arrival of the text")
     assert shop.show_session("reader")["status"] == "working"
 
 
@@ -31,7 +31,7 @@ def test_a_line_that_the_terminal_would_cut_is_refused(shop: Workshop) -> None:
     output = shop.run_maestro("session", "prompt", "reader", "x" * 6000, exits=7)
     assert "lines of at most 4095 bytes" in output and "inbox" in output
     shop.run_maestro("session", "prompt", "reader", "y" * 4000)
-    wait_until(lambda: heard_text(shop) == "y" * 4000 + "\n", what="the line that fits")
+    wait_until(lambda: heard_text(shop) == "y" * 4000 + "\n", what="the arrival of the short line")
     (unread,) = [one for one in shop.call_json("mail", "sent")["messages"] if one["subject"].startswith("xxx")]
     assert unread["deliveries"][0]["status"] == "sent"
 
@@ -51,7 +51,7 @@ def test_a_stop_answers_after_the_end_of_the_session(shop: Workshop) -> None:
 
 def test_a_second_stop_names_the_caller_of_the_first(shop: Workshop) -> None:
     shop.spawn_session("--name", "parser", "--", "sh", "-c", STUBBORN)
-    wait_until(lambda: (shop.repo / "ready").exists(), what="its start")
+    wait_until(lambda: (shop.repo / "ready").exists(), what="the start of the program")
     first = shop.live.start_command("session", "stop", "parser", cwd=shop.repo, stdout=subprocess.PIPE)
     cast = shop.runner_folder(shop.show_session("parser")["id"]) / "transcript.cast"
     wait_until(lambda: "stop by" in cast.read_text(), what="the first stop")
@@ -64,7 +64,7 @@ def test_the_program_of_an_ended_session_is_stopped(shop: Workshop) -> None:
     shop.create_task("Parser")
     shop.spawn_session("--task", "#1", "--name", "parser", "--", "sleep", "1000")
     shop.run_maestro("session", "end", "parser", "--status", "failed")
-    wait_until(lambda: not shop.remaining_pids(), what="its program's end")
+    wait_until(lambda: not shop.remaining_pids(), what="the end of the program")
     assert shop.show_session("parser")["status"] == "failed"
 
 

@@ -10,6 +10,6 @@ def test_a_session_that_ends_itself_keeps_its_program_for_a_grace_period(shop: W
     script = "maestro session end --status completed; sleep 1; touch moment; sleep 1000"
     shop.spawn_session("--name", "parser", "--", "sh", "-c", script)
     shop.wait_for_session_end("parser")
-    wait_until(lambda: (shop.repo / "moment").exists(), what="its last step")
-    wait_until(lambda: not shop.remaining_pids(), what="its program's end")
+    wait_until(lambda: (shop.repo / "moment").exists(), what="the last step of the program")
+    wait_until(lambda: not shop.remaining_pids(), what="the end of the program")
     assert shop.show_session("parser")["status"] == "completed"

@@ -13,7 +13,7 @@ def test_a_stop_ends_every_process_and_gives_the_task_back(shop: Workshop, at_on
     shop.create_task("Parser")
     shop.spawn_session("--task", "#1", "--name", "parser", "--", "sleep", "1000")
     if not at_once:
-        wait_until(lambda: shop.show_session("parser")["status"] == "working", what="its start")
+        wait_until(lambda: shop.show_session("parser")["status"] == "working", what="the start of the session")
     shop.run_maestro("session", "stop", "parser")
     assert shop.wait_for_session_end("parser")["status"] == "stopped"
     assert shop.call_json("task", "show", "#1")["ready"]

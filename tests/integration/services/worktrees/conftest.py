@@ -1,4 +1,4 @@
-"""Look at the worktrees and branches of sessions on the disk."""
+"""Read the worktrees and branches of sessions from the disk."""
 
 from __future__ import annotations
 

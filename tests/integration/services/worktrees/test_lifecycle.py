@@ -15,7 +15,7 @@ from maestro.testing.workshop import Workshop
 def test_a_resumed_session_gets_a_new_worktree(shop: Workshop) -> None:
     write_worktree_settings(shop, f'setup = "test -e {shop.live.home}/mended"')
     shop.run_maestro("session", "spawn", "--name", "parser", "--worktree", "--", "sh", "-c", "touch ran", exits=5)
-    wait_until(lambda: not worktree_folders(shop), what="the worktree to go")
+    wait_until(lambda: not worktree_folders(shop), what="the removal of the worktree")
     (shop.live.home / "mended").touch()
     made = shop.call_json("session", "resume", "parser")
     assert shop.wait_for_session_end("parser")["status"] == "completed" and Path(made["directory"], "ran").exists()

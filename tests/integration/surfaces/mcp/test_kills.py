@@ -1,4 +1,4 @@
-"""Clients that are killed in the middle of waits and sends: nothing lost, nothing twice, nobody left behind."""
+"""Clients that end during waits and sends lose no mail, send no mail twice and leave no connection."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def until(holds: Callable[[], bool], what: str) -> None:
 
 
 def subjects_sent(api: httpx.Client) -> list[str]:
-    """What came for the coordinator, by whoever sent it."""
+    """Return the subjects of all mail to the coordinator."""
     found: list[str] = []
     cursor = ""
     while True:
@@ -49,7 +49,9 @@ def subjects_sent(api: httpx.Client) -> list[str]:
 
 
 @pytest.mark.slow
-def test_a_hundred_clients_over_http(live: LiveServer, api: httpx.Client, tokens: dict[str, str]) -> None:
+def test_a_hundred_http_clients_that_hang_up_lose_no_mail_and_send_none_twice(
+    live: LiveServer, api: httpx.Client, tokens: dict[str, str]
+) -> None:
     wires = [McpWire(live, joined(api, f"w{number}")) for number in range(CLIENTS)]
     sessions = [wire.initialize_session() for wire in wires]
     socks = []
@@ -60,21 +62,23 @@ def test_a_hundred_clients_over_http(live: LiveServer, api: httpx.Client, tokens
     for sock in socks:
         sock.close()
     expected = {f"from {number}" for number in range(CLIENTS)}
-    # What had reached the server is sent, once; what had not is not: the rest is sent by who asks again.
+    # Requests that reached the server are carried out once. A client would send the other requests again.
     until(lambda: len(subjects_sent(api)) == len(set(subjects_sent(api))), "something was sent twice")
     assert set(subjects_sent(api)) <= expected
     for number, wire in enumerate(wires):
         api.post("/api/mail", json={"to": [f"w{number}"], "project": "vc", "subject": "Still here?", "message": "y"})
         assert (
             "Still here?" in wire.post_message(tool_call_message("inbox"), headers=sessions[number]).text
-        )  # no dead wait took it
+        )  # no wait of an ended client took the mail
         assert wire.delete_session(sessions[number]) == 200
         wire.http.close()
     assert len(subjects_sent(api)) == len(set(subjects_sent(api)))
 
 
 @pytest.mark.slow
-def test_a_hundred_pipes(live: LiveServer, api: httpx.Client, tokens: dict[str, str]) -> None:
+def test_a_hundred_killed_stdio_clients_lose_no_mail_and_leave_no_connection(
+    live: LiveServer, api: httpx.Client, tokens: dict[str, str]
+) -> None:
     hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "b", "version": "1"}}
 
     def begin(number: int) -> subprocess.Popen[bytes]:
@@ -111,10 +115,12 @@ def test_a_hundred_pipes(live: LiveServer, api: httpx.Client, tokens: dict[str, 
     for number in range(CLIENTS):
         api.post("/api/mail", json={"to": [f"p{number}"], "project": "vc", "subject": "Still here?", "message": "y"})
         left = api.get("/api/mail/inbox", params={"of": f"p{number}", "project": "vc", "peek": True}).json()
-        assert [one["subject"] for one in left["messages"]] == ["Still here?"]  # no dead wait took it
+        assert [one["subject"] for one in left["messages"]] == [
+            "Still here?"
+        ]  # no wait of a killed client took the mail
 
 
-def test_a_wait_over_http_goes_on_after_a_restart(live: LiveServer, wire: McpWire) -> None:
+def test_a_wait_over_http_can_be_repeated_after_a_restart_of_the_server(live: LiveServer, wire: McpWire) -> None:
     headers = wire.initialize_session()
     with wire.send_request_only(tool_call_message("wait", {"timeout": 300}, "w"), headers):
         time.sleep(0.2)

@@ -1,4 +1,4 @@
-"""The log as server-sent events, over real HTTP: from a place on, live, and errors before the stream begins."""
+"""The log is streamed over real HTTP from a given event, then live. Errors come before the stream."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def headers(live: LiveServer, **more: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {live.token}", "Accept": "text/event-stream", **more}
 
 
-def test_it_goes_on_from_the_last_event_and_then_live(live: LiveServer, project: Path) -> None:
+def test_the_stream_continues_after_the_last_event_id_and_then_live(live: LiveServer, project: Path) -> None:
     live.run_command("task", "create", "first", cwd=project)
     with httpx.stream(
         "GET", f"{live.url}/api/events", headers=headers(live, **{"Last-Event-ID": "2"}), timeout=20
@@ -35,7 +35,7 @@ def test_it_goes_on_from_the_last_event_and_then_live(live: LiveServer, project:
 
 
 @pytest.mark.parametrize(("query", "more", "status"), [("project=none", {}, 404), ("", {"Last-Event-ID": "x"}, 400)])
-def test_what_is_wrong_is_said_before_the_stream(
+def test_an_error_is_reported_before_the_stream_begins(
     live: LiveServer, query: str, more: dict[str, str], status: int
 ) -> None:
     answer = httpx.get(f"{live.url}/api/events?{query}", headers=headers(live, **more), timeout=20)

@@ -1,4 +1,4 @@
-"""Tests of calls of `bd`: bounds of time and output, and faults of a call, with real programs."""
+"""Calls of `bd` have limits of time and output, and faults of a call are reported. The programs are real."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ async def test_a_call_runs_in_the_checkout_and_returns_code_and_both_outputs(che
     assert printed.out == f"{checkout} list {checkout / '.beads'} keeper\n"
 
 
-async def test_bytes_that_are_no_text_are_replaced(checkout: Path) -> None:
+async def test_output_that_is_not_text_is_replaced(checkout: Path) -> None:
     printed = await shell_program(checkout, r"printf 'a\377b'").run_command(["list"])
     assert printed.out == "a\ufffdb"
 
@@ -84,7 +84,7 @@ async def test_a_checkout_without_the_folder_of_beads_is_unreachable(tmp_path: P
         await BeadsTracker(BeadsProgram(str(tmp_path), program="bd", seconds_max=5)).read_version()
 
 
-async def test_a_missing_program_is_unreachable(checkout: Path) -> None:
+async def test_a_missing_bd_program_is_unreachable(checkout: Path) -> None:
     missing = str(checkout / "no-bd")
     with pytest.raises(TrackerUnreachable, match="cannot be started"):
         await BeadsTracker(BeadsProgram(str(checkout), program=missing, seconds_max=5)).read_version()

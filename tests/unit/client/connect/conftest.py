@@ -1,4 +1,4 @@
-"""The settings file of a tool, and the records of its changes."""
+"""Fixtures: the settings file of a tool, and the records of changes of settings files."""
 
 from __future__ import annotations
 

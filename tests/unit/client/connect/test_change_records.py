@@ -1,4 +1,4 @@
-"""Records of changed settings files survive, are private, and a damaged record counts as none."""
+"""Records of changed settings files are stored privately, and a damaged record is treated as missing."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_records_are_listed_by_tool(records: ConnectRecords) -> None:
     assert records.records_of_tool("codex") == []
 
 
-def test_a_copy_holds_the_content_and_equal_content_has_one_copy(records: ConnectRecords, tmp_path: Path) -> None:
+def test_equal_content_is_copied_once_and_is_read_back_from_its_copy(records: ConnectRecords, tmp_path: Path) -> None:
     first = records.copy_content(PATH, b"one")
     assert records.copy_content(PATH, b"one") == first != records.copy_content(PATH, b"two")
     record = make_record()
@@ -48,7 +48,7 @@ def test_a_copy_holds_the_content_and_equal_content_has_one_copy(records: Connec
     assert len(list((tmp_path / "data" / "connect").iterdir())) == 2
 
 
-def test_records_and_copies_are_closed_to_other_users(records: ConnectRecords, tmp_path: Path) -> None:
+def test_other_users_have_no_access_to_records_and_copies(records: ConnectRecords, tmp_path: Path) -> None:
     records.copy_content(PATH, b"key")
     records.save_record(make_record())
     folder = tmp_path / "data" / "connect"
@@ -57,12 +57,12 @@ def test_records_and_copies_are_closed_to_other_users(records: ConnectRecords, t
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"tool": "gemini"}', '{"unknown": 1}'])
-def test_a_damaged_record_counts_as_none(records: ConnectRecords, tmp_path: Path, content: str) -> None:
+def test_a_damaged_record_is_treated_as_missing(records: ConnectRecords, tmp_path: Path, content: str) -> None:
     records.save_record(make_record())
     (file,) = (tmp_path / "data" / "connect").iterdir()
     file.write_text(content)
     assert records.find_record(PATH) is None and records.records_of_tool("gemini") == []
 
 
-def test_a_missing_file_differs_from_an_empty_file() -> None:
+def test_a_missing_file_and_an_empty_file_have_different_digests() -> None:
     assert digest_content(None) == "" != digest_content(b"")

@@ -1,4 +1,4 @@
-"""Changes of settings files are planned, carried out, repeated after a write of another program, and undone."""
+"""Changes of settings files are planned, made, repeated after a write of another program, and undone."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def data(text: str) -> Any:
     return jsonc.JsoncDocument(text).root.to_value() if text.strip() else {}
 
 
-def test_a_file_and_its_folder_that_maestro_made_are_removed_again(
+def test_a_disconnect_removes_the_file_and_the_folder_that_maestro_created(
     target: SettingsTarget, records: ConnectRecords
 ) -> None:
     target.path.parent.rmdir()
@@ -43,7 +43,7 @@ def test_a_file_and_its_folder_that_maestro_made_are_removed_again(
     assert not target.path.parent.exists()
 
 
-def test_a_file_that_maestro_made_stays_when_it_holds_other_settings(
+def test_a_disconnect_keeps_a_file_that_maestro_created_and_that_holds_other_settings(
     target: SettingsTarget, records: ConnectRecords
 ) -> None:
     connect(target, records)
@@ -53,14 +53,16 @@ def test_a_file_that_maestro_made_stays_when_it_holds_other_settings(
     assert json.loads(target.path.read_text()) == {"theirs": 1}
 
 
-def test_a_write_between_plan_and_change_is_not_lost(target: SettingsTarget, records: ConnectRecords) -> None:
+def test_a_write_of_another_program_between_plan_and_change_is_not_lost(
+    target: SettingsTarget, records: ConnectRecords
+) -> None:
     target.path.write_text('{"a": 1}')
     others = iter(['{"a": 2}', '{"a": 3}'])
 
     def make() -> changes.FileChange:
         change = changes.plan_connect(target, records)
         if text := next(others, ""):
-            target.path.write_text(text)  # after it was read, before it is written
+            target.path.write_text(text)  # another program writes the file between read and write
         return change
 
     changes.change_with_retries(
@@ -71,7 +73,9 @@ def test_a_write_between_plan_and_change_is_not_lost(target: SettingsTarget, rec
     assert target.path.read_text() == '{"a": 3}'
 
 
-def test_a_file_that_changes_all_the_time_is_left_alone(target: SettingsTarget, records: ConnectRecords) -> None:
+def test_a_file_that_another_program_keeps_writing_is_not_changed(
+    target: SettingsTarget, records: ConnectRecords
+) -> None:
     target.path.write_text("{}")
     numbers = iter(range(100))
 
@@ -87,7 +91,7 @@ def test_a_file_that_changes_all_the_time_is_left_alone(target: SettingsTarget, 
     assert json.loads(target.path.read_text()).keys() == {"n"}
 
 
-def test_an_mcp_entry_of_the_person_is_kept_and_a_note_says_so(
+def test_an_mcp_entry_of_the_person_is_kept_and_the_plan_notes_it(
     target: SettingsTarget, records: ConnectRecords
 ) -> None:
     before = OWN_ENTRY
@@ -99,7 +103,9 @@ def test_an_mcp_entry_of_the_person_is_kept_and_a_note_says_so(
     assert data(target.path.read_text())["mcpServers"]["maestro"]["command"] == "mine"
 
 
-def test_an_equal_mcp_entry_from_before_the_connection_stays(target: SettingsTarget, records: ConnectRecords) -> None:
+def test_a_disconnect_keeps_an_equal_mcp_entry_from_before_the_connection(
+    target: SettingsTarget, records: ConnectRecords
+) -> None:
     target.path.write_text(json.dumps({"mcpServers": {"maestro": dict(target.mcp or {})}}))
     connect(target, records)
     target.path.write_text(target.path.read_text() + "\n")
@@ -107,7 +113,7 @@ def test_an_equal_mcp_entry_from_before_the_connection_stays(target: SettingsTar
     assert json.loads(target.path.read_text()) == {"mcpServers": {"maestro": target.mcp}}
 
 
-def test_another_installation_replaces_the_entries_of_the_last(
+def test_a_connection_from_another_installation_replaces_the_earlier_entries(
     target: SettingsTarget, records: ConnectRecords, tmp_path: Path
 ) -> None:
     target.path.write_text('{"a": 1}\n')
@@ -124,7 +130,7 @@ def test_another_installation_replaces_the_entries_of_the_last(
     assert target.path.read_text() == '{"a": 1}\n'
 
 
-def test_a_plan_shows_its_change_and_changes_nothing(target: SettingsTarget, records: ConnectRecords) -> None:
+def test_a_plan_shows_the_diff_and_does_not_change_the_file(target: SettingsTarget, records: ConnectRecords) -> None:
     target.path.write_text('{"a": 1}\n')
     change = changes.plan_connect(target, records)
     diff = change.format_diff(target.path)
@@ -132,7 +138,7 @@ def test_a_plan_shows_its_change_and_changes_nothing(target: SettingsTarget, rec
     assert target.path.read_text() == '{"a": 1}\n' and records.find_record(target.path) is None
 
 
-def test_without_entries_of_maestro_a_disconnect_changes_nothing(
+def test_a_disconnect_does_not_change_a_file_without_entries_of_maestro(
     target: SettingsTarget, records: ConnectRecords
 ) -> None:
     target.path.write_text('{"a": 1}\n')
@@ -160,7 +166,7 @@ def make_targets(folder: Path) -> list[SettingsTarget]:
 
 @pytest.mark.parametrize("order", list(permutations(range(3))))
 @pytest.mark.parametrize("is_linked", [False, True])
-def test_the_last_file_of_a_folder_removes_the_folder(
+def test_the_disconnect_of_the_last_file_of_a_folder_removes_the_folder(
     tmp_path: Path, order: tuple[int, ...], is_linked: bool
 ) -> None:
     person, top = tmp_path / "person", tmp_path / "person" / "top"
@@ -179,7 +185,7 @@ def test_the_last_file_of_a_folder_removes_the_folder(
     assert not list((tmp_path / "maestro" / "connect").glob("*.json"))
 
 
-def test_a_folder_with_a_file_of_the_person_stays(tmp_path: Path) -> None:
+def test_a_disconnect_keeps_a_folder_that_holds_a_file_of_the_person(tmp_path: Path) -> None:
     (target, *_), records = make_targets(tmp_path / "tool"), ConnectRecords(tmp_path / "maestro")
     changes.apply_connect(target, changes.plan_connect(target, records), records, tool="codex", scope="user")
     (tmp_path / "tool" / "mine").write_text("mine")

@@ -1,4 +1,4 @@
-"""Entries of Maestro are recognised, of any installation, and entries of other programs are not."""
+"""Entries of any Maestro installation are recognised, and entries of other programs are not."""
 
 from __future__ import annotations
 
@@ -66,21 +66,25 @@ def test_other_mcp_entries_are_never_stale(entry: Any) -> None:
     assert not entries.is_stale_mcp_entry(entry)
 
 
-def test_the_command_is_the_program_beside_the_interpreter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_maestro_command_is_the_program_beside_the_interpreter_if_it_exists(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     assert entries.maestro_command() == MaestroCommand("maestro", "")
     (tmp_path / "maestro").touch(mode=0o755)
     assert entries.maestro_command().program == str(tmp_path / "maestro")
 
 
-def test_the_command_names_a_data_directory_by_its_full_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_maestro_command_names_the_data_directory_by_its_full_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MAESTRO_HOME", "data")
     assert entries.maestro_command().home == str(tmp_path / "data")
 
 
 @pytest.mark.parametrize("tool", entries.TOOLS)
-def test_settings_of_the_user_lie_in_the_home_and_settings_of_a_project_in_the_project(
+def test_settings_of_the_user_are_in_the_home_and_settings_of_a_project_in_the_project(
     tool: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))

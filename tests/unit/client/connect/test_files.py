@@ -1,4 +1,4 @@
-"""Settings files are replaced as a whole, only if unchanged, and keep their links and modes."""
+"""A settings file is replaced as a whole, only if no other program changed the file, and keeps its link and mode."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def circular(path: Path) -> None:
 
 
 @pytest.mark.parametrize("spoil", [read_only, a_folder, a_pipe, not_text, too_large, circular])
-def test_a_path_that_is_no_writable_text_file_is_left_alone(
+def test_a_path_that_is_not_a_writable_text_file_is_not_changed(
     spoil: Callable[[Path], None], target: SettingsTarget, records: ConnectRecords
 ) -> None:
     target.path.write_text('{"a": 1}')
@@ -77,7 +77,7 @@ def test_links_to_a_settings_file_are_followed_and_stay(
     assert target.path.is_symlink() and real.read_text() == '{"a": 1}\n'
 
 
-def test_a_file_that_another_program_changed_is_not_replaced(tmp_path: Path) -> None:
+def test_a_file_that_another_program_changed_after_the_read_is_not_replaced(tmp_path: Path) -> None:
     path = tmp_path / "settings.json"
     path.write_text("{}")
     settings = files.read_settings(path)
@@ -88,7 +88,7 @@ def test_a_file_that_another_program_changed_is_not_replaced(tmp_path: Path) -> 
     assert path.read_text() == '{"other": 1}' and [entry.name for entry in tmp_path.iterdir()] == ["settings.json"]
 
 
-def test_a_file_that_appeared_meanwhile_is_not_replaced(tmp_path: Path) -> None:
+def test_a_file_that_another_program_created_after_the_read_is_not_replaced(tmp_path: Path) -> None:
     settings = files.read_settings(tmp_path / "settings.json")
     assert settings.content is None and settings.text == ""
     (tmp_path / "settings.json").write_text("theirs")
@@ -96,7 +96,7 @@ def test_a_file_that_appeared_meanwhile_is_not_replaced(tmp_path: Path) -> None:
         files.write_settings(settings, b"ours")
 
 
-def test_made_folders_are_returned_and_removed_unless_they_hold_other_files(tmp_path: Path) -> None:
+def test_created_folders_are_returned_and_removed_unless_they_hold_other_files(tmp_path: Path) -> None:
     path = tmp_path / "a" / "b" / "settings.json"
     folders = files.write_settings(files.read_settings(path), b"{}")
     assert sorted(folders) == [tmp_path / "a", tmp_path / "a" / "b"]

@@ -1,4 +1,4 @@
-"""The doctor names exposed paths with a remedy, and closes the data directory."""
+"""`maestro doctor` names each exposed path with a remedy, and makes the data directory private."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def mode_of(path: Path) -> int:
     return path.stat().st_mode & 0o777
 
 
-def test_each_kind_of_exposed_path_has_its_remedy() -> None:
+def test_each_kind_of_exposed_path_is_described_with_its_own_remedy() -> None:
     path = Path("/data/x")
     plain, secret, foreign = describe_exposed(
         [
@@ -40,14 +40,14 @@ def test_each_kind_of_exposed_path_has_its_remedy() -> None:
 
 
 @pytest.mark.parametrize(("count", "lines"), [(0, 0), (10, 10), (11, 11), (25, 11)])
-def test_only_the_first_exposed_paths_are_named_and_the_rest_is_counted(count: int, lines: int) -> None:
+def test_the_first_ten_exposed_paths_are_named_and_the_rest_is_counted(count: int, lines: int) -> None:
     described = describe_exposed([ExposedPath(Path(f"/data/{number}"), "is open") for number in range(count)])
     assert len(described) == lines
     if count > 10:
         assert described[-1][0].startswith(f"{count - 10} more files")
 
 
-def test_an_exposed_directory_is_closed_and_its_secret_is_removed(
+def test_an_exposed_directory_is_made_private_and_its_secret_is_removed(
     home: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     close_home(home)
@@ -56,7 +56,7 @@ def test_an_exposed_directory_is_closed_and_its_secret_is_removed(
     assert f"closed {home}" in output and "removed token" in output and "register running sessions again" in output
 
 
-def test_without_exposed_secrets_the_token_stays(home: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_token_stays_when_no_secret_was_exposed(home: Path, capfd: pytest.CaptureFixture[str]) -> None:
     home.chmod(0o755)
     (home / "token").chmod(0o600)
     close_home(home)
@@ -64,7 +64,7 @@ def test_without_exposed_secrets_the_token_stays(home: Path, capfd: pytest.Captu
     assert "removed" not in capfd.readouterr().out
 
 
-def test_a_running_server_with_exposed_secrets_is_stopped_first(
+def test_exposed_secrets_of_a_running_server_stay_until_the_person_stops_the_server(
     home: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     with (home / LOCK_FILE).open("w") as lock:

@@ -1,4 +1,4 @@
-"""Settings as on the machines of people: merged without loss, or left alone with a reason."""
+"""Realistic JSON settings files are merged without loss, or refused with a reason and not changed."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def data(text: str) -> Any:
 
 
 def expected(target: SettingsTarget, before: str) -> Any:
-    """What should stand there, made the plain way: ours taken out, then put at the end of what there is."""
+    """Return the expected settings: without earlier entries of Maestro, and with the new entries at the end."""
     wanted = data(settings_text.remove_entries(target, before))
     hooks = wanted.setdefault("hooks", {})
     for event, groups in target.hooks.items():
@@ -101,7 +101,7 @@ def expected(target: SettingsTarget, before: str) -> Any:
 
 
 @pytest.mark.parametrize("name", JSON)
-def test_a_readable_file_is_merged_and_restored_to_the_last_byte(
+def test_a_connection_merges_a_readable_file_and_a_disconnect_restores_every_byte(
     name: str, target: SettingsTarget, records: ConnectRecords
 ) -> None:
     before = JSON[name].encode()
@@ -110,15 +110,17 @@ def test_a_readable_file_is_merged_and_restored_to_the_last_byte(
     after = target.path.read_text()
     assert data(after) == expected(target, JSON[name])
     change = changes.plan_connect(target, records)
-    assert change.is_none, "to connect twice changes nothing more"
+    assert change.is_none, "A second connection plans a change."
     disconnect(target, records)
     assert target.path.read_bytes() == before
-    assert [file.name for file in target.path.parent.iterdir()] == ["settings.json"], "nothing is left lying about"
+    assert [file.name for file in target.path.parent.iterdir()] == ["settings.json"], (
+        "The connection left another file in the folder."
+    )
 
 
 @pytest.mark.parametrize("name", JSON)
-def test_text_of_other_programs_stays_in_its_order(name: str, target: SettingsTarget) -> None:
-    """Every line of the file that is not ours stands in the new one, in the same order."""
+def test_the_text_of_other_programs_stays_in_its_order(name: str, target: SettingsTarget) -> None:
+    """Check that the new text holds each word of other programs, in the same order."""
     before = settings_text.remove_entries(target, JSON[name])
     after, _ = settings_text.add_entries(target, before)
     place = 0
@@ -129,7 +131,7 @@ def test_text_of_other_programs_stays_in_its_order(name: str, target: SettingsTa
 
 
 @pytest.mark.parametrize("name", JSON)
-def test_text_that_other_programs_write_after_the_connection_stays(
+def test_a_disconnect_keeps_text_that_other_programs_wrote_after_the_connection(
     name: str, target: SettingsTarget, records: ConnectRecords
 ) -> None:
     target.path.write_bytes(JSON[name].encode())
@@ -153,7 +155,7 @@ def test_text_that_other_programs_write_after_the_connection_stays(
 
 
 @pytest.mark.parametrize("name", LEFT)
-def test_a_text_that_cannot_be_changed_safely_is_left_alone(
+def test_a_text_that_cannot_be_changed_safely_is_refused_and_not_changed(
     name: str, target: SettingsTarget, records: ConnectRecords
 ) -> None:
     before = LEFT[name].encode()
@@ -165,5 +167,5 @@ def test_a_text_that_cannot_be_changed_safely_is_left_alone(
     assert records.records_of_tool("gemini") == []
 
 
-def test_the_tables_hold_at_least_forty_files() -> None:
+def test_the_tables_of_this_module_hold_at_least_forty_files() -> None:
     assert len(JSON) + len(LEFT) >= 40

@@ -1,4 +1,4 @@
-"""Codex's config.toml: tables come to its end and go again; all else stays as it stands, or nothing is done."""
+"""Tables are added at the end of Codex's config.toml and removed again; all other text stays unchanged."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ BAD = {
 
 
 def review_marks(key: str) -> list[tuple[tuple[str, ...], dict[str, str]]]:
-    """The table that marks a hook as reviewed, as codex keeps it."""
+    """Return the table with which codex marks a hook as reviewed."""
     return [(("hooks", "state", key), {"trusted_hash": "sha256:1"})]
 
 
@@ -51,7 +51,9 @@ def target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SettingsTarget:
 
 
 @pytest.mark.parametrize("name", GOOD)
-def test_a_table_is_added_and_removed_without_a_trace(name: str, target: SettingsTarget, tmp_path: Path) -> None:
+def test_a_connection_adds_its_tables_and_a_disconnect_restores_every_byte(
+    name: str, target: SettingsTarget, tmp_path: Path
+) -> None:
     records = ConnectRecords(tmp_path / "data")
     before = GOOD[name].encode()
     target.path.write_bytes(before)
@@ -70,7 +72,7 @@ def test_a_table_is_added_and_removed_without_a_trace(name: str, target: Setting
 
 
 @pytest.mark.parametrize("name", GOOD)
-def test_text_that_other_programs_write_after_the_connection_stays(
+def test_a_disconnect_keeps_text_that_other_programs_wrote_after_the_connection(
     name: str, target: SettingsTarget, tmp_path: Path
 ) -> None:
     records = ConnectRecords(tmp_path / "data")
@@ -90,7 +92,9 @@ def test_text_that_other_programs_write_after_the_connection_stays(
     assert tomllib.loads(left) == wanted
 
 
-def test_a_removed_trust_mark_does_not_come_back(target: SettingsTarget, tmp_path: Path) -> None:
+def test_a_second_connection_does_not_keep_the_trust_mark_of_the_first(
+    target: SettingsTarget, tmp_path: Path
+) -> None:
     records = ConnectRecords(tmp_path / "data")
     target.path.write_text('model = "x"\n')
     changes.apply_connect(target, changes.plan_connect(target, records), records, tool="codex", scope="user")
@@ -106,7 +110,7 @@ def test_a_removed_trust_mark_does_not_come_back(target: SettingsTarget, tmp_pat
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_a_text_that_cannot_be_changed_safely_is_left_alone(
+def test_a_text_that_cannot_be_changed_safely_is_refused_and_not_changed(
     name: str, target: SettingsTarget, tmp_path: Path
 ) -> None:
     target.path.write_bytes(BAD[name].encode())
@@ -115,19 +119,21 @@ def test_a_text_that_cannot_be_changed_safely_is_left_alone(
     assert target.path.read_bytes() == BAD[name].encode()
 
 
-def test_marks_of_codex_or_the_person_for_a_hook_stay(target: SettingsTarget, tmp_path: Path) -> None:
+def test_a_hook_that_codex_or_the_person_has_marked_gets_no_trust_mark(
+    target: SettingsTarget, tmp_path: Path
+) -> None:
     records = ConnectRecords(tmp_path / "data")
     target.path.write_text('[hooks.state."k"]\nenabled = false\n')
     assert changes.plan_trust(target, records, review_marks("k")).is_none
 
 
-def test_a_table_without_a_header_of_its_own_is_not_removed() -> None:
+def test_removing_a_table_without_its_own_header_is_refused() -> None:
     text = 'mcp_servers.maestro = { command = "x" }\n'
     with pytest.raises(toml_text.UneditableToml):
         toml_text.remove_table(text, KEYS)
 
 
 @pytest.mark.parametrize("odd", ['C:\\x "y"', "a\nb", "\u2028", "🎼", ""])
-def test_any_text_is_written_and_read_back_unchanged(odd: str) -> None:
+def test_any_key_or_text_in_an_added_table_is_read_back_unchanged(odd: str) -> None:
     made = toml_text.add_table("", ("a", odd), {"k": odd, "list": [odd], "table": {"x-1": odd, "y z": True}})
     assert tomllib.loads(made) == {"a": {odd: {"k": odd, "list": [odd], "table": {"x-1": odd, "y z": True}}}}

@@ -1,4 +1,4 @@
-"""A follower of a run reads each state from the server, and connects again after a loss."""
+"""A follower of a run reads each state from the server, and connects again after the connection is lost."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def receive(follower: RunFollower) -> list[RunView]:
 
 
 def sending(*frames_to_send: tuple[bytes, bytes]) -> Script:
-    """Return a script that sends frames and waits until the client goes away."""
+    """Return a script that sends frames and waits until the client closes the connection."""
 
     def script(connection: ScriptedConnection, request: ClientRequest) -> None:
         for kind, payload in frames_to_send:
@@ -77,7 +77,9 @@ def sending(*frames_to_send: tuple[bytes, bytes]) -> Script:
     return script
 
 
-def test_each_line_is_a_state_of_the_run_also_in_pieces(path: Path, follower: RunFollower) -> None:
+def test_each_line_is_read_as_a_state_of_the_run_also_when_it_arrives_in_pieces(
+    path: Path, follower: RunFollower
+) -> None:
     first, second = make_view(title="first"), make_view(RunStatus.COMPLETED, title="second")
     data = encode(first) + encode(second)
     with FrameServer(path, sending((b"O", data[:30]), (b"O", data[30:]))) as server:
@@ -90,7 +92,7 @@ def test_each_line_is_a_state_of_the_run_also_in_pieces(path: Path, follower: Ru
     assert server.requests[0].arguments == [b"run", b"show", b"run_1", b"--follow", b"--json"]
 
 
-def test_a_refusal_before_the_first_state_is_raised(path: Path, follower: RunFollower) -> None:
+def test_the_follower_raises_a_refusal_before_the_first_state(path: Path, follower: RunFollower) -> None:
     with FrameServer(path, sending((b"E", b"no run run_1\n"), (b"X", b"6"))):
         follower.connect_if_due()
         with pytest.raises(RunRefused) as refused:
@@ -113,7 +115,7 @@ def test_without_a_server_the_follower_tries_again_after_a_pause(path: Path, fol
         follower.close()
 
 
-def test_the_loss_of_the_server_keeps_the_last_state(path: Path, follower: RunFollower) -> None:
+def test_the_follower_keeps_the_last_state_when_it_loses_the_server(path: Path, follower: RunFollower) -> None:
     def script(connection: ScriptedConnection, request: ClientRequest) -> None:
         connection.send_frame(b"O", encode(make_view(title="last")))
 

@@ -1,4 +1,4 @@
-"""A connection to a runner: requests, frames in pieces, and the end."""
+"""A connection to a runner sends requests, receives frames in pieces, and reports the end of the runner."""
 
 from __future__ import annotations
 
@@ -30,14 +30,18 @@ def ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Runn
         link.close()
 
 
-def test_the_connection_keeps_the_present_directory(ends: tuple[RunnerLink, socket.socket], tmp_path: Path) -> None:
+def test_a_failed_connection_to_a_runner_keeps_the_present_directory(
+    ends: tuple[RunnerLink, socket.socket], tmp_path: Path
+) -> None:
     before = Path.cwd()
     with pytest.raises(FileNotFoundError):
         RunnerLink(str(tmp_path))
     assert Path.cwd() == before
 
 
-def test_a_request_returns_its_answer_and_drops_earlier_frames(ends: tuple[RunnerLink, socket.socket]) -> None:
+def test_a_request_to_a_runner_returns_the_answer_and_drops_earlier_frames(
+    ends: tuple[RunnerLink, socket.socket],
+) -> None:
     link, runner = ends
     runner.sendall(
         frames.pack_frame(b"O", b"old") + frames.pack_frame(b"A", b'{"ok": true}') + frames.pack_frame(b"O", b"new")
@@ -48,7 +52,7 @@ def test_a_request_returns_its_answer_and_drops_earlier_frames(ends: tuple[Runne
     assert not link.has_more
 
 
-def test_frames_in_pieces_are_received_whole(ends: tuple[RunnerLink, socket.socket]) -> None:
+def test_only_complete_frames_are_received_from_a_runner(ends: tuple[RunnerLink, socket.socket]) -> None:
     link, runner = ends
     data = frames.pack_frame(b"O", b"output") + frames.pack_frame(b"X", b"0")
     runner.sendall(data)
@@ -59,14 +63,14 @@ def test_frames_in_pieces_are_received_whole(ends: tuple[RunnerLink, socket.sock
         link.receive_frames()
 
 
-def test_the_end_of_the_runner_ends_a_request(ends: tuple[RunnerLink, socket.socket]) -> None:
+def test_a_request_to_a_runner_that_has_ended_fails(ends: tuple[RunnerLink, socket.socket]) -> None:
     link, runner = ends
     runner.close()
     with pytest.raises(OSError):
         link.send_request(do="state")
 
 
-def test_a_frame_reaches_the_runner(ends: tuple[RunnerLink, socket.socket]) -> None:
+def test_a_sent_frame_reaches_the_runner(ends: tuple[RunnerLink, socket.socket]) -> None:
     link, runner = ends
     link.send_frame(b"Z", b"80 24")
     assert runner.recv(100) == frames.pack_frame(b"Z", b"80 24")

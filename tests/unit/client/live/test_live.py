@@ -1,4 +1,4 @@
-"""The server hands a view over to the client by its name."""
+"""The client runs the view whose name the server sends."""
 
 from __future__ import annotations
 
@@ -11,14 +11,18 @@ from maestro.client import live
 from maestro.client.main import CommandEnded
 
 
-def test_a_view_is_run_with_the_facts_of_the_server(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_client_runs_a_view_with_the_facts_of_the_server(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     handed = {"do": "down", "home": str(tmp_path), "pid": 1, "text": "the server has ended\n"}
     assert live.run(json.dumps(handed).encode()) == 0
     assert capfd.readouterr().out == "the server has ended\n"
 
 
-def test_the_facts_of_an_earlier_server_are_understood(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """During an upgrade the new client ends the earlier server."""
+def test_the_client_understands_the_facts_of_an_earlier_server(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Check the field names of an earlier version: during an upgrade the new client ends the earlier server."""
     handed = {"do": "down", "home": str(tmp_path), "pid": 1, "said": "the server has ended\n"}
     assert live.run(json.dumps(handed).encode()) == 0
     assert capfd.readouterr().out == "the server has ended\n"

@@ -1,4 +1,4 @@
-"""The compilation of the native client: its compiler, and its failures."""
+"""The native client is compiled with the chosen compiler, and a failure is reported."""
 
 import subprocess
 
@@ -16,13 +16,13 @@ def variables(monkeypatch):
     return monkeypatch
 
 
-def test_without_a_compiler_there_is_no_native_client(variables, tmp_path):
+def test_without_a_compiler_no_native_client_is_compiled(variables, tmp_path):
     variables.setenv("PATH", str(tmp_path))
     assert build.find_compiler() is None
     assert not build.compile_client(tmp_path / "maestro", version="1")
 
 
-def test_a_chosen_compiler_that_is_missing_is_not_replaced(variables):
+def test_a_missing_compiler_that_cc_names_is_not_replaced(variables):
     variables.setenv("CC", "no-such-compiler -x")
     assert build.find_compiler() is None
 
@@ -34,6 +34,6 @@ def test_a_failed_compilation_is_reported(variables, tmp_path):
 
 
 @needs_compiler
-def test_the_source_has_no_warnings(tmp_path):
+def test_the_source_of_the_native_client_compiles_without_warnings(tmp_path):
     command = build.compile_command(tmp_path / "maestro", version="1")
     subprocess.run([*command, "-Werror", "-Wshadow", "-Wconversion"], check=True, timeout=60)

@@ -1,4 +1,4 @@
-"""Operations over HTTP: paths, queries and bodies; errors of the server are raised again."""
+"""An operation over HTTP has its fields in path, query or body, and raises the errors of the server."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def refuse(remote: RecordingServer, token: str = "mst_x") -> pytest.ExceptionInf
     return raised
 
 
-def test_a_request_that_reads_has_its_fields_in_the_query(remote: RecordingServer) -> None:
+def test_a_reading_request_has_its_fields_in_the_query(remote: RecordingServer) -> None:
     remote.body = json.dumps(EVENTS).encode()
     HttpApi(remote.url, "mst_x").call_operation(server_ops.EVENTS, server_ops.ReadEvents(since=7), key="")
     (request,) = remote.requests
@@ -82,7 +82,7 @@ def test_a_request_that_reads_has_its_fields_in_the_query(remote: RecordingServe
     assert request["headers"]["Authorization"] == "Bearer mst_x"
 
 
-def test_a_request_that_changes_has_its_fields_in_the_body_and_a_key(remote: RecordingServer) -> None:
+def test_a_changing_request_has_its_fields_in_the_body_and_an_idempotency_key(remote: RecordingServer) -> None:
     remote.status = 500
     with pytest.raises(errors.MaestroError):
         HttpApi(remote.url, "").call_operation(tasks.CREATE, tasks.CreateTask(project="vc", title="ä"), key="unique")
@@ -91,7 +91,7 @@ def test_a_request_that_changes_has_its_fields_in_the_body_and_a_key(remote: Rec
     assert request["headers"]["Idempotency-Key"] == "unique" and "Authorization" not in request["headers"]
 
 
-def test_a_field_in_the_path_is_escaped_and_not_repeated(remote: RecordingServer) -> None:
+def test_a_field_in_the_path_is_escaped_and_not_repeated_in_the_query(remote: RecordingServer) -> None:
     remote.status = 500
     with pytest.raises(errors.MaestroError):
         HttpApi(remote.url, "x").call_operation(tasks.SHOW, tasks.OneTask(id="a/b #1"), key="")
@@ -107,12 +107,12 @@ def test_an_error_of_the_server_is_raised_as_the_same_error(remote: RecordingSer
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b'{"code": "too_fast"}'])
-def test_another_error_answer_names_its_status(remote: RecordingServer, body: bytes) -> None:
+def test_the_error_for_an_unreadable_answer_names_the_http_status(remote: RecordingServer, body: bytes) -> None:
     remote.status, remote.body = 502, body
     assert "502" in refuse(remote).value.message
 
 
-def test_an_unknown_code_is_a_general_error(remote: RecordingServer) -> None:
+def test_an_unknown_error_code_is_raised_as_a_general_error(remote: RecordingServer) -> None:
     remote.status = 400
     remote.body = json.dumps({"code": "new", "message": "New.", "hint": "", "data": {}}).encode()
     raised = refuse(remote).value
@@ -120,7 +120,7 @@ def test_an_unknown_code_is_a_general_error(remote: RecordingServer) -> None:
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1", "nonsense", "ftp://host", "http://"])
-def test_a_server_that_does_not_answer_and_a_wrong_address_are_no_server(url: str) -> None:
+def test_a_silent_server_and_a_wrong_address_are_reported_as_no_server(url: str) -> None:
     with pytest.raises(errors.NoServer, match=r"127\.0\.0\.1|not a server's address"):
         HttpApi(url, "x").call_operation(sessions.WHOAMI, sessions.WhoAmI(), key="")
 
@@ -132,7 +132,7 @@ def test_the_data_of_server_sent_events_is_streamed(remote: RecordingServer) -> 
     assert remote.requests[0]["headers"]["Accept"] == "text/event-stream"
 
 
-def test_a_refused_stream_raises_the_error(remote: RecordingServer) -> None:
+def test_a_refused_stream_raises_the_error_of_the_server(remote: RecordingServer) -> None:
     remote.status, remote.body = 401, json.dumps(errors.NotAuthenticated().as_dict()).encode()
     with pytest.raises(errors.NotAuthenticated):
         list(HttpApi(remote.url, "x").stream_events(server_ops.EVENTS, server_ops.ReadEvents(follow=True)))

@@ -1,4 +1,4 @@
-"""Test the operations on the server itself: status, stop, settings."""
+"""The person reads the status of the server, stops the server, and reads and changes its settings."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ async def test_a_requested_stop_stops_the_server(server: Server, dana: Caller) -
     assert server.state.stopping.is_set() and stopped.home == str(server.home)
 
 
-async def test_a_data_directory_that_is_not_utf8_is_not_named(tmp_path: Path, dana: Caller, clock: FakeClock) -> None:
+async def test_the_answer_to_a_stop_does_not_name_a_data_directory_that_is_not_utf8(
+    tmp_path: Path, dana: Caller, clock: FakeClock
+) -> None:
     home = tmp_path / "data-\udcff"
     home.mkdir(mode=0o700)
     server = Server(home, clock=clock)
@@ -41,7 +43,7 @@ async def test_a_data_directory_that_is_not_utf8_is_not_named(tmp_path: Path, da
     assert stopped.home == ""
 
 
-async def test_one_setting_is_shown_by_its_name(server: Server, dana: Caller) -> None:
+async def test_a_single_setting_is_shown_by_its_name(server: Server, dana: Caller) -> None:
     every = await server.call(server_ops.CONFIG_GET, server_ops.GetConfig(), caller=dana)
     one = await server.call(server_ops.CONFIG_GET, server_ops.GetConfig(name="port"), caller=dana)
     assert one.settings == {"port": every.settings["port"]} and len(every.settings) > 1
@@ -49,7 +51,7 @@ async def test_one_setting_is_shown_by_its_name(server: Server, dana: Caller) ->
         await server.call(server_ops.CONFIG_GET, server_ops.GetConfig(name="colour"), caller=dana)
 
 
-async def test_a_changed_setting_counts_after_a_restart(server: Server, dana: Caller) -> None:
+async def test_a_changed_setting_takes_effect_after_a_restart(server: Server, dana: Caller) -> None:
     request = server_ops.SetConfig(name="events_days", value="7")
     changed = await server.call(server_ops.CONFIG_SET, request, caller=dana)
     assert changed.settings == {"events_days": 7} and changed.counts_after_restart

@@ -1,4 +1,4 @@
-"""Test that the server forgets cached callers when an event changes them."""
+"""The server forgets a cached caller when an event changes the caller."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def is_cached(server: Server, session_id: str) -> bool:
     return session_id in server.parts.identity.identities._token_hashes
 
 
-async def test_an_event_of_a_session_forgets_its_caller_unless_the_caller_is_unchanged(
+async def test_an_event_of_a_session_forgets_its_cached_caller_unless_the_caller_stays_the_same(
     server: Server, join: Join
 ) -> None:
     ada, bob = await join("ada"), await join("bob")
@@ -36,14 +36,14 @@ async def test_an_event_of_a_session_forgets_its_caller_unless_the_caller_is_unc
         assert is_cached(server, bob.name) == (kind is not EventKind.SESSION_ADOPTED), kind
 
 
-async def test_a_change_of_members_forgets_all_callers(server: Server, join: Join) -> None:
+async def test_a_change_of_a_member_forgets_all_cached_callers(server: Server, join: Join) -> None:
     for kind in (EventKind.MEMBER_CREATED, EventKind.MEMBER_CHANGED):
         ada = await join(f"ada-{kind.name.lower()}")
         react_to(server, kind, "mem_1")
         assert not is_cached(server, ada.name)
 
 
-async def test_mail_forgets_no_caller(server: Server, join: Join) -> None:
+async def test_mail_does_not_forget_a_cached_caller(server: Server, join: Join) -> None:
     ada = await join("ada")
     react_to(server, EventKind.MAIL_SENT, ada.name)
     assert is_cached(server, ada.name)

@@ -1,4 +1,4 @@
-"""Test which requests for an issue need only a few statements."""
+"""The server knows which requests to open an issue are quick, because they need only a few statements."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LARGE = MailFile(file_name="log.txt", content=b"x" * (limits.inline_bytes_max + 
 @pytest.mark.parametrize(
     ("fields", "is_quick"), [({}, True), ({"blocks": ["#1"]}, False), ({"attach": [LARGE]}, False)]
 )
-async def test_an_issue_with_a_dependency_or_a_file_is_not_quick(
+async def test_opening_an_issue_with_a_dependency_or_a_large_file_is_not_quick(
     server: Server, fields: dict[str, object], is_quick: bool
 ) -> None:
     binding = server.parts.issues.bindings[issue_ops.OPEN.name]

@@ -1,4 +1,4 @@
-"""Test the quotas of a server: their bounds come from the settings, and a check runs before the operation."""
+"""The settings give the bounds of the quotas, and a quota is checked before the operation runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from maestro.server.base import open_base
 from maestro.server.parts.quotas import build_quotas, within_quota
 
 
-async def test_the_settings_give_the_bounds(tmp_path: Path) -> None:
+async def test_the_settings_give_the_bounds_of_the_quotas(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text("asks_per_session = 3\ntasks_per_minute = 5\n")
     base = open_base(tmp_path)
     bounds = build_quotas(base).quotas.bounds
@@ -20,7 +20,7 @@ async def test_the_settings_give_the_bounds(tmp_path: Path) -> None:
     await base.store.close()
 
 
-def test_an_operation_past_its_quota_is_not_carried_out() -> None:
+def test_an_operation_above_its_quota_does_not_run() -> None:
     calls: list[str] = []
 
     def refuse(tx: Any, caller: Any, request: Any) -> None:

@@ -1,4 +1,4 @@
-"""Test the reaction of a server to faults of its storage."""
+"""The server stops when its data directory is missing, and records damage of its storage."""
 
 from __future__ import annotations
 
@@ -37,6 +37,6 @@ async def test_damage_is_recorded_and_the_server_continues(base: ServerBase) -> 
     assert not base.state.stopping.is_set()
 
 
-async def test_other_faults_change_nothing(base: ServerBase) -> None:
+async def test_other_storage_faults_neither_stop_the_server_nor_are_recorded(base: ServerBase) -> None:
     handle_storage_fault(base, errors.StorageFull("No space is left."))
     assert base.health.problems == [] and not base.state.stopping.is_set() and base.state.fault is None

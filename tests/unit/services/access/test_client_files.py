@@ -1,4 +1,4 @@
-"""Whether a session's command may open a file: the checkout that counts, and the reason of a refusal."""
+"""A session's command may open only files of the session's checkout; a refusal names the reason."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ async def check(world: World, caller: Caller | None, path: str, access: FileAcce
 
 
 async def in_checkout(world: World) -> Caller:
-    """Return a session that works in the checkout of dave."""
+    """Register a session in the checkout of dave and return its caller."""
     return msgspec.structs.replace(await world.join("w"), workspace_id=DAVE.id)
 
 
@@ -55,7 +55,7 @@ async def test_a_session_opens_files_of_its_checkout(world: World) -> None:
         assert allowed == CheckedFile(path=f"{DAVE.path}/docs/notes.md", access=access)
 
 
-async def test_a_file_outside_the_checkout_is_refused_with_the_checkout_and_the_way_out(world: World) -> None:
+async def test_the_refusal_of_a_file_outside_the_checkout_names_the_checkout_and_a_remedy(world: World) -> None:
     worker = await in_checkout(world)
     with pytest.raises(errors.NotPermitted, match=f"may not read {SECRET}: the file is outside its") as refused:
         await check(world, worker, SECRET)
@@ -64,14 +64,14 @@ async def test_a_file_outside_the_checkout_is_refused_with_the_checkout_and_the_
 
 
 @pytest.mark.parametrize("folder", [".git", ".maestro", ".claude"])
-async def test_a_settings_folder_is_read_and_not_written(world: World, folder: str) -> None:
+async def test_a_session_reads_but_does_not_write_files_in_a_settings_folder(world: World, folder: str) -> None:
     worker = await in_checkout(world)
     await check(world, worker, f"{DAVE.path}/{folder}/x")
     with pytest.raises(errors.NotPermitted, match="in a settings folder"):
         await check(world, worker, f"{DAVE.path}/{folder}/x", FileAccess.WRITE)
 
 
-async def test_the_person_and_the_full_grant_are_exempt(world: World) -> None:
+async def test_the_person_and_a_session_with_a_full_grant_open_files_outside_the_checkout(world: World) -> None:
     trusted = msgspec.structs.replace(await in_checkout(world), grant=Permission.FULL)
     for caller in (world.dana, trusted):
         assert (await check(world, caller, SECRET, FileAccess.WRITE)).path == SECRET
@@ -83,9 +83,7 @@ async def test_a_session_without_a_checkout_opens_no_file(world: World) -> None:
         await check(world, worker, f"{DAVE.path}/notes.md")
 
 
-async def test_a_worktree_counts_before_the_checkout_until_the_worktree_is_removed(
-    world: World, tmp_path: Path
-) -> None:
+async def test_a_worktree_replaces_the_checkout_until_the_worktree_is_removed(world: World, tmp_path: Path) -> None:
     worker = await in_checkout(world)
     worktree = await add_worktree(world, worker, tmp_path / "worktree")
     await check(world, worker, f"{worktree.path}/notes.md")
@@ -95,7 +93,7 @@ async def test_a_worktree_counts_before_the_checkout_until_the_worktree_is_remov
     await check(world, worker, f"{DAVE.path}/notes.md")
 
 
-async def test_the_directory_of_a_spawned_program_is_its_checkout(world: World, tmp_path: Path) -> None:
+async def test_a_spawned_session_opens_files_of_the_directory_of_its_program(world: World, tmp_path: Path) -> None:
     worker = await world.join("w")
     (tmp_path / "link").symlink_to(tmp_path, target_is_directory=True)
 

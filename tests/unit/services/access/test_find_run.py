@@ -1,4 +1,4 @@
-"""Find the run that a request names."""
+"""A request names a run by its id, by a part of its id, or by its task."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from maestro.services.runs import control as runs
 
 
 async def start(world: World, task: Any) -> Run:
-    world.clock.advance(0.01)  # each run has a later id
+    world.clock.advance(0.01)  # a later time gives each run a later id
     run: Run = await world.do(runs.start_run, ops.StartRun(project=VC.id, task=task.id, tool="claude"))
     return run
 
@@ -38,7 +38,7 @@ async def test_a_run_is_found_by_its_id_and_by_parts_of_its_id(world: World) -> 
         assert await find(world, name) == run.id
 
 
-async def test_a_task_stands_for_its_newest_run(world: World) -> None:
+async def test_a_task_reference_finds_the_newest_run_of_the_task(world: World) -> None:
     task = await world.task()
     first = await start(world, task)
     await world.store.write(lambda tx: tx.runs.change_status(first, RunStatus.STOPPED, note="", at=tx.at))
@@ -47,19 +47,19 @@ async def test_a_task_stands_for_its_newest_run(world: World) -> None:
         assert await find(world, name) == second.id
 
 
-async def test_a_task_without_a_run_names_no_run(world: World) -> None:
+async def test_a_reference_to_a_task_without_a_run_finds_no_run(world: World) -> None:
     await world.task()
     with pytest.raises(errors.NotFound, match="no run '#1'"):
         await find(world, "#1")
 
 
-async def test_too_few_characters_name_no_run(world: World) -> None:
+async def test_fewer_than_four_characters_of_an_id_find_no_run(world: World) -> None:
     run = await start(world, await world.task())
     with pytest.raises(errors.NotFound):
         await find(world, run.id[-3:])
 
 
-async def test_an_ambiguous_part_is_refused_with_the_candidates(world: World) -> None:
+async def test_an_ambiguous_part_of_an_id_is_refused_with_the_candidates(world: World) -> None:
     run = await start(world, await world.task())
     other_id = f"run_{'0' * 20}{run.id[-6:]}"
     await add_run(world, run, other_id)

@@ -1,4 +1,4 @@
-"""Find projects and tasks by their references, and refuse callers without the right to read or change them."""
+"""References find projects and tasks; callers without the right to read or change them are refused."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ async def test_a_project_is_found_by_name_id_and_key(world: World, name: str) ->
     assert await find_project(world, name) == "other"
 
 
-async def test_a_session_means_its_own_project_and_the_person_must_name_a_project(world: World) -> None:
+async def test_an_empty_project_name_means_the_project_of_the_session_and_fails_for_the_person(world: World) -> None:
     assert await find_project(world, "", by=await world.join("w")) == "vc"
     with pytest.raises(errors.NotFound, match="No project was named"):
         await find_project(world, "")
@@ -64,7 +64,7 @@ async def test_a_link_of_the_checkout_comes_before_the_names_of_the_server(world
     worker = msgspec.structs.replace(await world.join("w"), workspace_id=DAVE.id)
     for name in ("lib", "LIB", "vc"):
         assert await find_project(world, name, by=worker) == "other"
-    assert await find_project(world, VC.id, by=worker) == "vc", "an id is no name"
+    assert await find_project(world, VC.id, by=worker) == "vc", "a link does not replace a project id"
 
 
 async def test_the_person_uses_the_links_of_the_project_at_hand(world: World) -> None:
@@ -123,7 +123,9 @@ async def test_an_unknown_task_is_not_found(world: World, ref: str) -> None:
         await find_task(world, ref)
 
 
-async def test_the_texts_of_a_task_are_for_its_project(world: World) -> None:
+async def test_a_session_of_another_project_reads_the_texts_of_a_task_only_if_its_project_opened_it(
+    world: World,
+) -> None:
     task = await find_task(world, (await world.task()).id)
     stranger = await world.boss("stranger", project=OTHER.id)
     for caller in (world.dana, await world.join("w")):
@@ -135,7 +137,7 @@ async def test_the_texts_of_a_task_are_for_its_project(world: World) -> None:
     scope.require_readable_task(stranger, issue)
 
 
-async def test_a_session_changes_its_own_project_only(world: World) -> None:
+async def test_a_session_may_change_its_own_project_only(world: World) -> None:
     worker = await world.join("w")
     for caller, project in ((worker, VC), (worker, None), (world.dana, OTHER)):
         scope.require_own_project(caller, project)
@@ -158,7 +160,7 @@ async def test_a_worker_moves_only_tasks_that_it_holds(world: World) -> None:
     assert refused.value.hint == "", "a task that is not ready cannot be claimed"
 
 
-async def test_a_coordinator_moves_all_tasks_of_its_project_and_no_others(world: World) -> None:
+async def test_a_coordinator_moves_all_tasks_of_its_project_and_no_tasks_of_other_projects(world: World) -> None:
     task = await world.task(held_by=await world.join("w"))
     for caller in (await world.boss("boss"), world.dana):
         await require_movable(world, caller, task)
@@ -166,7 +168,7 @@ async def test_a_coordinator_moves_all_tasks_of_its_project_and_no_others(world:
         await require_movable(world, await world.boss("stranger", project=OTHER.id), task)
 
 
-async def test_an_old_fence_is_refused_with_the_present_fence(world: World) -> None:
+async def test_a_wrong_fence_is_refused_and_the_holder_learns_the_present_fence(world: World) -> None:
     worker = await world.join("w")
     task = await world.task(held_by=worker)
     now = await find_task(world, task.id)

@@ -1,4 +1,4 @@
-"""Find sessions by their references, and check which session is above which."""
+"""References find sessions; only the person, the session and the sessions above have authority over a session."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ async def test_authority_over_a_session_is_with_the_person_and_the_sessions_abov
             await require_authority(world, caller, session)
 
 
-async def test_the_texts_of_a_session_are_for_its_project(world: World) -> None:
+async def test_a_session_of_another_project_cannot_read_the_texts_of_a_session(world: World) -> None:
     worker, stranger = await world.join("w"), await world.boss("stranger", project=OTHER.id)
     record = await world.session(worker)
 
@@ -104,7 +104,7 @@ async def test_the_texts_of_a_session_are_for_its_project(world: World) -> None:
     assert refused.value.data == {"id": worker.name, "project": "vc"}
 
 
-async def test_a_mailbox_is_open_to_the_sessions_above_while_its_session_lives(world: World) -> None:
+async def test_the_sessions_above_a_live_session_and_the_person_may_open_its_mailbox(world: World) -> None:
     top = await world.boss("top")
     worker, beside = await world.join("w", under=top), await world.join("beside", under=top)
 
@@ -119,7 +119,7 @@ async def test_a_mailbox_is_open_to_the_sessions_above_while_its_session_lives(w
         await open_mailbox(top)
 
 
-async def test_only_a_session_waits_for_its_own_end(world: World) -> None:
+async def test_a_session_watches_events_of_its_own_end_and_the_person_watches_none(world: World) -> None:
     worker = await world.join("w")
     assert relations.own_end_subjects(worker) == [worker.name]
     assert relations.own_end_subjects(world.dana) == []

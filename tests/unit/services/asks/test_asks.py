@@ -1,4 +1,4 @@
-"""Asks of agents to the person: opened, answered, withdrawn, listed and awaited."""
+"""Agents open, withdraw, list and await asks to the person; the person answers and withdraws asks."""
 
 from __future__ import annotations
 
@@ -106,12 +106,14 @@ async def test_the_persons_reply_to_a_query_answers_the_ask(world: World) -> Non
     sent = await world.send(worker, "human", subject="Port?", type=MessageType.QUERY)
     await world.reply(None, sent, "Take 8081.")
     assert await listed(world) == [] and await status(world, worker) == "working"
-    assert [mail.subject for mail in await world.unread(worker)] == ["Re: Port?"]  # and no second mail
+    assert [mail.subject for mail in await world.unread(worker)] == [
+        "Re: Port?"
+    ]  # the closed ask sends no second mail
     closed = await world.store.read(lambda tx: tx.asks.list_page(worker.project_id, after="", limit=9))
     assert [(one.status, one.answer) for one in closed] == [("answered", "Take 8081.")]
 
 
-async def test_the_ask_of_a_long_query_holds_its_beginning(world: World) -> None:
+async def test_the_ask_of_a_long_query_holds_the_beginning_of_the_text(world: World) -> None:
     worker = await world.join("w")
     long = "x" * (limits.inbox_body_chars_max + 1)
     await world.send(worker, "human", subject="Port?", message=long, type=MessageType.QUERY)
@@ -119,7 +121,7 @@ async def test_the_ask_of_a_long_query_holds_its_beginning(world: World) -> None
     assert made.text == long[:-1]
 
 
-async def test_other_mail_opens_no_ask(world: World) -> None:
+async def test_only_a_query_from_a_session_to_the_person_opens_an_ask(world: World) -> None:
     boss = await world.boss("boss")
     worker = await world.join("w", under=boss)
     await world.send(worker, "human", type=MessageType.STATUS_UPDATE)
@@ -159,7 +161,7 @@ async def test_the_asker_and_the_person_may_withdraw_an_ask(world: World) -> Non
     assert await status(world, worker) == "working"
 
 
-async def test_the_person_lists_asks_of_all_projects_and_a_session_of_its_own(world: World) -> None:
+async def test_the_person_lists_asks_of_all_projects_and_a_session_lists_asks_of_its_project(world: World) -> None:
     here, there = await world.join("w"), await world.join("s", project=OTHER)
     mine = await ask(world, here, "Here?")
     world.clock.advance(1)
@@ -195,20 +197,20 @@ def wait(world: World, caller: Any, made: Ask, timeout: int = 60_000) -> asyncio
     return asyncio.create_task(waits.wait_for_answer(caller, ops.WaitAsk(id=made.id, timeout=timeout)))
 
 
-async def test_an_agent_waits_for_the_answer(world: World) -> None:
+async def test_a_wait_for_an_ask_returns_the_answer_or_times_out_with_a_hint(world: World) -> None:
     worker = await world.join("w")
     made = await ask(world, worker)
     waits = wait(world, worker, made)
     await world.store.read(lambda tx: tx.at)
     await answer(world, made, "8081")
     assert (await waits).answer == "8081"
-    assert (await wait(world, worker, made)).answer == "8081"  # one that is answered already, at once
+    assert (await wait(world, worker, made)).answer == "8081"  # a wait for an answered ask returns at once
     with pytest.raises(errors.TimedOut) as refused:
         await wait(world, worker, await ask(world, worker), timeout=10)
     assert "maestro ask wait ask_" in refused.value.hint
 
 
-async def test_the_creation_of_an_ask_can_wait_for_the_answer(world: World) -> None:
+async def test_the_creation_of_an_ask_with_wait_returns_the_closed_ask(world: World) -> None:
     worker = await world.join("w")
     waits = AskWaits(world.store, world.hub, world.presence)
     request = ops.CreateAsk(title="Port?", wait=True)

@@ -1,4 +1,4 @@
-"""Withdraw asks whose program no longer waits for an answer."""
+"""Maestro withdraws asks whose program no longer waits for an answer."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ async def status_of(world: World, made: Ask) -> AskStatus:
     return found.status
 
 
-async def test_named_asks_are_withdrawn_if_they_are_open(world: World) -> None:
+async def test_withdraw_asks_withdraws_only_named_asks_that_are_open(world: World) -> None:
     worker = await world.join("w")
     first, answered, last = [await ask(world, worker, title) for title in ("First?", "Answered?", "Last?")]
     await world.do(asks.answer_ask, ops.AnswerAsk(id=answered.id, answer="Yes."))
@@ -35,7 +35,7 @@ async def test_named_asks_are_withdrawn_if_they_are_open(world: World) -> None:
     assert statuses == [AskStatus.WITHDRAWN, AskStatus.ANSWERED, AskStatus.OPEN]
 
 
-async def test_permission_asks_about_tool_calls_are_withdrawn_and_own_asks_stay(world: World) -> None:
+async def test_only_permission_asks_about_tool_calls_of_the_session_are_withdrawn(world: World) -> None:
     worker, other = await world.join("w"), await world.join("other")
     of_call = await ask(world, worker, "Bash: make?", kind=AskKind.PERMISSION, call="1")
     question_of_call = await ask(world, worker, "Which port?", call="2")

@@ -1,4 +1,4 @@
-"""Sessions whose programs speak a protocol or fire hooks, and a runner that answers as a test sets."""
+"""Provide sessions whose programs use a protocol or fire hooks, and a runner that answers as a test sets."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ World = Any
 
 
 class Runner:
-    """Stands for all runners: records requests, and answers as a test sets."""
+    """A stand-in for all runners that records requests and answers as a test sets."""
 
     def __init__(self) -> None:
         self.requests: list[dict[str, Any]] = []
@@ -59,7 +59,7 @@ class Runner:
 
 
 class ProgramSession:
-    """A session whose program speaks a protocol, with the jobs that serve the session."""
+    """A session whose program uses a protocol, with the jobs that serve the session."""
 
     def __init__(self, world: World, caller: Caller, tool: str = "claude") -> None:
         self.world, self.caller, self.tool = world, caller, tool
@@ -74,14 +74,14 @@ class ProgramSession:
         self._event_number = 0
 
     async def report_event(self, kind: str, **facts: Any) -> None:
-        """Report an event of the runner under the next number."""
+        """Report a conversation event of the runner with the next number."""
         self._event_number += 1
         await self.report_again(kind, n=self._event_number, **facts)
 
     async def report_again(self, kind: str, **facts: Any) -> None:
         self.world.clock.advance(0.01)
         report = ops.RunnerReport(report=json.dumps({"kind": kind, "epoch": 1, **facts}))
-        reports = runner_reports.RunnerReports(lambda session_id, epoch: "")  # its runner was never attested
+        reports = runner_reports.RunnerReports(lambda session_id, epoch: "")  # the session has no attested runner
         await self.world.do(reports.accept_report, report, by=self.caller)
 
     async def become_idle(self) -> None:
@@ -98,7 +98,7 @@ class ProgramSession:
 
 
 class TerminalSession:
-    """A session in a terminal, whose program fires hooks."""
+    """A session in a terminal whose program fires hooks."""
 
     def __init__(self, program: ProgramSession) -> None:
         self.program, self.world, self.caller = program, program.world, program.caller
@@ -182,22 +182,22 @@ async def program(world: World) -> ProgramSession:
 
 @pytest.fixture
 async def busy_program(world: World) -> ProgramSession:
-    """A session whose program fires no hooks around its tools."""
+    """Return a session whose program fires no hooks around its tool calls."""
     boss = await world.boss("boss")
     return ProgramSession(world, await spoken_with(world, "w", tool="gemini", under=boss), "gemini")
 
 
 @pytest.fixture
 async def in_terminal(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ProgramSession:
-    """A session whose hooks report its state."""
-    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path))  # the tests put the records of the program there
+    """Return a session in a terminal whose state the hooks report."""
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path))  # the tests put the record files of the program there
     boss = await world.boss("boss")
     return ProgramSession(world, await spoken_with(world, "w", teller=StateReporter.HOOKS, under=boss))
 
 
 @pytest.fixture
 async def self_waiting(world: World) -> ProgramSession:
-    """A session in a terminal whose model waits for mail itself, and whose program has no permission dialog."""
+    """Return a session in a terminal whose model waits for mail by a command and whose program has no dialog."""
     boss = await world.boss("boss")
     return ProgramSession(
         world, await spoken_with(world, "w", teller=StateReporter.HOOKS, tool="gemini", under=boss), "gemini"
@@ -244,7 +244,7 @@ async def spoken_with(
 
 
 class ProtocolHooks:
-    """The hooks of an agent whose program also speaks a protocol."""
+    """The hooks of a session whose program also uses a protocol."""
 
     def __init__(self, program: ProgramSession) -> None:
         self.program, world = program, program.world

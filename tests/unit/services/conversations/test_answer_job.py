@@ -1,4 +1,4 @@
-"""Deliver the answers of asks to waiting programs."""
+"""The answer job delivers the answer of an ask to the runner until the tool reports the end of the ask."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ async def open_asks(program: ProgramSession) -> list[Any]:
     return found
 
 
-async def test_an_answer_is_repeated_until_the_runner_takes_the_answer(program: ProgramSession) -> None:
+async def test_an_answer_is_repeated_until_the_runner_accepts_the_answer(program: ProgramSession) -> None:
     await program.report_event("asked", **ASKED)
     (ask,) = await open_asks(program)
     await program.world.do(asks.answer_ask, ask_ops.AnswerAsk(id=ask.id, answer="deny"))
@@ -40,19 +40,19 @@ async def test_an_open_ask_has_no_answer_to_deliver(program: ProgramSession) -> 
     assert program.runner.requests == []
 
 
-async def test_an_answer_is_repeated_until_the_tool_reports_the_end_of_its_ask(program: ProgramSession) -> None:
+async def test_an_answer_is_repeated_until_the_tool_reports_the_end_of_the_ask(program: ProgramSession) -> None:
     await program.report_event("asked", **ASKED)
     (ask,) = await open_asks(program)
     await program.world.do(asks.answer_ask, ask_ops.AnswerAsk(id=ask.id, answer="allow"))
     for _ in range(2):
         await program.answer_job.run_once()
-    assert len(program.runner.requests) == 2, "the runner drops the repetition"
+    assert len(program.runner.requests) == 2, "the job repeats the answer, and the runner ignores the repetition"
     await program.report_event("ask_gone", ask="a1")
     await program.answer_job.run_once()
     assert len(program.runner.requests) == 2
 
 
-async def test_the_ask_of_an_earlier_start_of_the_program_is_forgotten(program: ProgramSession) -> None:
+async def test_the_answer_job_forgets_an_ask_of_an_earlier_start_of_the_program(program: ProgramSession) -> None:
     world, caller = program.world, program.caller
     await program.report_event("asked", **ASKED)
     (ask,) = await open_asks(program)

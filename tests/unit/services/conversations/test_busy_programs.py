@@ -1,4 +1,4 @@
-"""Programs that take messages only between turns: the sender is told."""
+"""A delivery note tells the sender that a busy program takes messages only between turns."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ async def notes(program: ProgramSession, sent: Any) -> list[str | None]:
 
 
 @pytest.mark.parametrize("word", ["turn_started", "asked"])
-async def test_the_sender_is_told_while_the_program_is_busy(busy_program: ProgramSession, word: str) -> None:
+async def test_the_sender_gets_a_note_while_the_program_is_busy(busy_program: ProgramSession, word: str) -> None:
     await busy_program.become_idle()
     await busy_program.report_event("turn_started")
     if word == "asked":
@@ -33,13 +33,13 @@ async def test_the_sender_is_told_while_the_program_is_busy(busy_program: Progra
     assert await notes(busy_program, sent) == [one.note]
 
 
-async def test_the_sender_is_not_told_about_an_idle_program(busy_program: ProgramSession) -> None:
+async def test_the_sender_gets_no_note_about_an_idle_program(busy_program: ProgramSession) -> None:
     await busy_program.become_idle()
     sent = await busy_program.world.send(None, "w")
     assert [one.note for one in sent.deliveries] == [None]
 
 
-async def test_the_sender_is_not_told_about_a_program_with_hooks(program: ProgramSession) -> None:
+async def test_the_sender_gets_no_note_about_a_busy_program_with_hooks(program: ProgramSession) -> None:
     await program.become_idle()
     await program.report_event("turn_started")
     sent = await program.world.send(None, "w")

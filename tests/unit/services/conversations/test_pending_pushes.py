@@ -1,4 +1,4 @@
-"""Mail on its way to a session's model is shown by one channel only."""
+"""The model of a session gets mail by one channel only: a push, a hook reply or the first prompt."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from maestro.testing.manifests import make_manifest
 from maestro.tools.hook_dialect import EMPTY_REPLY, HookMoment
 
 
-async def test_pushed_mail_is_shown_by_no_hook(hooks: ProtocolHooks) -> None:
+async def test_no_hook_shows_pushed_mail(hooks: ProtocolHooks) -> None:
     await hooks.program.world.send(None, "w", priority=Priority.CRITICAL)
     assert await hooks.count_pushes() == 1
     for moment in (HookMoment.PROMPT, HookMoment.BEFORE_TOOL, HookMoment.AFTER_TOOL, HookMoment.STOP):
         assert await hooks.fire(moment) is EMPTY_REPLY
 
 
-async def test_a_live_prompt_is_shown_by_no_hook(hooks: ProtocolHooks) -> None:
+async def test_no_hook_shows_a_live_prompt(hooks: ProtocolHooks) -> None:
     world, caller = hooks.program.world, hooks.program.caller
     asked = ops.PromptSession(id=caller.name, text="\nLook here.\nAnd there.")
     await world.do(control.send_prompt, asked, by=world.dana)
@@ -80,14 +80,14 @@ async def test_mail_of_a_pending_push_is_left_out_until_the_push_is_given_up(pro
     assert await without_pushed(program) == ["first", "second"]
 
 
-async def test_live_prompts_are_left_out_for_a_session_that_gets_them_as_pushes(program: ProgramSession) -> None:
+async def test_live_prompts_are_left_out_if_the_session_gets_live_prompts_as_pushes(program: ProgramSession) -> None:
     request = ops.PromptSession(id=program.caller.name, text="Hurry up.")
     await program.world.do(control.send_prompt, request)
     assert len(await without_pushed(program)) == 1
     assert await without_pushed(program, with_prompts=False) == []
 
 
-async def test_the_directive_of_the_first_prompt_is_left_out(program: ProgramSession) -> None:
+async def test_mail_with_the_directive_of_the_first_prompt_is_left_out(program: ProgramSession) -> None:
     sent = await program.world.send(None, "w", subject="Start")
     directive = manifests.ManifestDirective(
         subject="Start", text="b", sender="dana", sender_kind=SenderKind.PERSON, message_id=sent.id
@@ -99,7 +99,7 @@ async def test_the_directive_of_the_first_prompt_is_left_out(program: ProgramSes
     assert await messages_of_first_prompt(program) == []
 
 
-async def test_only_whole_messages_of_a_resumed_prompt_count(program: ProgramSession) -> None:
+async def test_only_whole_messages_in_the_first_prompt_of_a_resumed_session_count(program: ProgramSession) -> None:
     world = program.world
     whole = await world.send(None, "w", message="Look here.")
     cut = await world.send(None, "w", message="A long text.")

@@ -1,4 +1,4 @@
-"""Asks of tools over their protocol, and the replies to the tools."""
+"""A tool opens asks over its protocol and gets the answers of the person as replies."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ async def open_asks(program: ProgramSession) -> list[Any]:
     return found
 
 
-async def test_a_tools_permission_request_is_an_ask_to_the_person(program: ProgramSession) -> None:
+async def test_a_permission_request_of_a_tool_opens_an_ask_to_the_person(program: ProgramSession) -> None:
     await program.report_event("turn_started")
     await program.report_event("asked", **ASKED)
     (ask,) = await open_asks(program)
     assert (ask.kind, ask.title, ask.choices) == ("permission", "Bash: git push", ["allow", "deny"])
     assert await program.status == "needs_input"
     await program.world.do(asks.answer_ask, ask_ops.AnswerAsk(id=ask.id, answer="allow"))
-    assert await program.status == "needs_input", "its tool has not said that it goes on"
-    assert await program.world.subjects(program.caller) == [], "the answer is no mail"
+    assert await program.status == "needs_input", "the tool has not reported the end of the ask"
+    assert await program.world.subjects(program.caller) == [], "the answer is not sent as mail"
     await program.answer_job.run_once()
     assert program.runner.requests[-1] == {"do": "answer", "ask": "a1", "choice": "allow"}
     await program.report_event("ask_gone", ask="a1")
@@ -63,7 +63,7 @@ async def test_an_ask_that_the_tool_no_longer_waits_for_is_withdrawn(program: Pr
     assert await program.status == "working"
 
 
-async def test_a_permission_request_that_is_put_aside_is_denied(program: ProgramSession) -> None:
+async def test_a_permission_request_is_denied_if_the_person_withdraws_its_ask(program: ProgramSession) -> None:
     await program.report_event("asked", **ASKED)
     (ask,) = await open_asks(program)
     await program.world.do(asks.withdraw_ask, ask_ops.OneAsk(id=ask.id))
@@ -73,7 +73,7 @@ async def test_a_permission_request_that_is_put_aside_is_denied(program: Program
     assert program.runner.requests[-1]["choice"] == "deny"
 
 
-async def test_a_question_that_is_put_aside_has_no_answer(program: ProgramSession) -> None:
+async def test_a_question_has_no_answer_if_the_person_withdraws_its_ask(program: ProgramSession) -> None:
     await program.report_event("asked", ask="q", what="question", title="Which?", text="", choices=["A", "B"])
     (ask,) = await open_asks(program)
     await program.world.do(asks.withdraw_ask, ask_ops.OneAsk(id=ask.id))
@@ -81,7 +81,7 @@ async def test_a_question_that_is_put_aside_has_no_answer(program: ProgramSessio
     assert program.runner.requests[-1]["choice"] == UNANSWERED
 
 
-async def test_a_question_may_have_an_answer_beside_its_choices(program: ProgramSession) -> None:
+async def test_the_person_may_answer_a_question_with_a_text_outside_its_choices(program: ProgramSession) -> None:
     await program.report_event("asked", ask="q", what="question", title="Which?", text="", choices=["A", "B"])
     (ask,) = await open_asks(program)
     await program.world.do(asks.answer_ask, ask_ops.AnswerAsk(id=ask.id, answer="neither of them"))
@@ -98,7 +98,7 @@ async def test_an_ask_belongs_to_the_only_task_of_the_session(world: World) -> N
     assert [ask.task_id for ask in await open_asks(one_task)] == [first.id, None]
 
 
-async def test_an_ask_without_a_title_gets_a_title(program: ProgramSession) -> None:
+async def test_an_ask_without_a_title_gets_the_default_title(program: ProgramSession) -> None:
     await program.report_event("asked", **ASKED | {"title": " \n "})
     (ask,) = await open_asks(program)
     assert ask.title == "The agent asks for an answer."
@@ -110,7 +110,7 @@ async def test_the_end_of_an_unknown_ask_changes_nothing(program: ProgramSession
     assert len(await open_asks(program)) == 1 and await program.status == "needs_input"
 
 
-async def test_the_session_needs_input_until_its_last_ask_is_gone(program: ProgramSession) -> None:
+async def test_a_session_needs_input_until_its_last_ask_has_ended(program: ProgramSession) -> None:
     await program.report_event("turn_started")
     for name in ("a1", "a2"):
         await program.report_event("asked", **ASKED | {"ask": name})
@@ -120,7 +120,7 @@ async def test_the_session_needs_input_until_its_last_ask_is_gone(program: Progr
     assert await program.status == "working"
 
 
-async def test_the_turn_goes_on_while_an_ask_of_the_agent_itself_is_open(program: ProgramSession) -> None:
+async def test_the_turn_continues_while_an_ask_of_the_agent_itself_is_open(program: ProgramSession) -> None:
     await program.report_event("turn_started")
     await program.world.do(asks.create_ask, ask_ops.CreateAsk(title="Which port?"), by=program.caller)
     await program.report_event("asked", **ASKED)

@@ -1,4 +1,4 @@
-"""Push texts to a running program."""
+"""A text is pushed to an idle program, and held or shown by a hook if the program is not idle."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ async def test_a_prompt_before_the_first_event_is_held_and_shown_with_the_first_
     assert "Hurry up." in shown.text
 
 
-async def test_a_prompt_to_a_busy_program_comes_with_the_next_tool_call(terminal: TerminalSession) -> None:
+async def test_a_prompt_to_a_busy_program_is_shown_by_the_hook_after_the_next_tool_call(
+    terminal: TerminalSession,
+) -> None:
     await terminal.fire(HookMoment.PROMPT)
     sent, _ = await terminal.prompt("Something new.")
     assert await terminal.push_mail() == []
@@ -65,7 +67,7 @@ def make_pusher(program: ProgramSession) -> Pusher:
     return Pusher(program.world.store, program.runner)  # type: ignore[arg-type]
 
 
-async def test_a_pushed_message_is_delivered_and_a_held_message_is_not(program: ProgramSession) -> None:
+async def test_a_pushed_message_becomes_delivered_and_a_held_message_stays_sent(program: ProgramSession) -> None:
     world, pusher = program.world, make_pusher(program)
     sent = await world.send(None, "w", message="Look here.")
     assert await pusher.push_message(program.caller.name, sent.id) == ""
@@ -87,7 +89,7 @@ async def test_a_pushed_message_is_delivered_and_a_held_message_is_not(program: 
         ("held", PushResult(False)),
     ],
 )
-async def test_the_answer_of_the_runner_is_the_result_of_a_push_to_an_idle_program(
+async def test_the_answer_of_the_runner_decides_the_result_of_a_push_to_an_idle_program(
     program: ProgramSession, state: str, result: PushResult
 ) -> None:
     program.runner.state = state
@@ -106,7 +108,7 @@ async def test_a_runner_that_does_not_answer_leaves_the_push_unanswered(program:
         await pusher.push_text(program.caller.name, "p1", "Hello.")
 
 
-async def test_a_session_without_a_conversation_has_none(program: ProgramSession) -> None:
+async def test_find_conversation_returns_none_for_a_session_without_a_conversation(program: ProgramSession) -> None:
     pusher, plain = make_pusher(program), await program.world.join("plain")
     assert await pusher.find_conversation(plain.name) is None
     found = await pusher.find_conversation(program.caller.name)

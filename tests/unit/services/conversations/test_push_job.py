@@ -1,4 +1,4 @@
-"""Push mail, reminders and requests to finish to idle programs."""
+"""The push job pushes mail and reminders to idle programs, and asks the programs of completed sessions to finish."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def test_busy_programs_and_programs_without_mail_get_no_push(program: Prog
     assert len(await push_now(program)) == 1
 
 
-async def test_mail_that_was_read_meanwhile_is_not_pushed(program: ProgramSession) -> None:
+async def test_mail_that_was_read_before_the_push_is_not_pushed(program: ProgramSession) -> None:
     await program.become_idle()
     await program.world.send(None, "w")
     await program.world.read(program.caller)
@@ -73,13 +73,13 @@ async def test_a_program_that_became_busy_gets_the_push_when_it_is_idle_again(pr
     assert await program.world.states(sent) == {program.caller.name: "delivered"}
 
 
-async def test_a_push_whose_confirmation_was_on_its_way_is_not_repeated(program: ProgramSession) -> None:
+async def test_a_push_stays_pending_if_the_program_is_busy_at_the_next_push(program: ProgramSession) -> None:
     await program.become_idle()
     sent = await program.world.send(None, "w")
     (push,) = await push_now(program)
-    await program.world.send(None, "w")  # by now there is more to push
+    await program.world.send(None, "w")  # the next push contains more mail
     program.world.clock.advance(limits.push_confirm_seconds + 1)
-    program.runner.state = "busy"  # it has said more than this server has heard
+    program.runner.state = "busy"  # the program has begun a turn that the server does not know yet
     assert len(await push_now(program)) == 2
     await program.report_event("turn_started")
     await program.report_event("taken_in", prompt=push["id"])
@@ -87,7 +87,9 @@ async def test_a_push_whose_confirmation_was_on_its_way_is_not_repeated(program:
 
 
 @pytest.mark.parametrize("state", ["busy", "said"])
-async def test_an_earlier_push_of_the_same_mail_counts(program: ProgramSession, state: str) -> None:
+async def test_the_confirmation_of_an_earlier_push_of_the_same_mail_marks_the_mail_as_read(
+    program: ProgramSession, state: str
+) -> None:
     await program.become_idle()
     sent = await program.world.send(None, "w")
     (push,) = await push_now(program)
@@ -149,16 +151,18 @@ async def test_a_session_that_stops_without_a_report_is_reminded_once_and_then_r
     assert "w has stopped without a report" in await program.world.subjects(boss)
 
 
-async def test_a_session_that_reported_its_end_is_asked_to_finish(program: ProgramSession) -> None:
+async def test_the_program_of_a_session_that_reported_its_completion_is_asked_to_finish(
+    program: ProgramSession,
+) -> None:
     await program.report_event("turn_started")
     said = session_ops.ReportSession(kind=ReportKind.COMPLETE, text="done")
     await program.world.do(session_reports.report_work, said, by=program.caller)
     await program.push_job.run_once()
-    assert program.runner.requests == [], "its turn goes on"
+    assert program.runner.requests == [], "the turn has not ended yet"
     await program.report_event("turn_ended")
     due = await program.push_job.run_once()
     assert program.runner.requests == [{"do": "finish"}]
-    assert due is not None, "someone may be at it: it is told again"
+    assert due is not None, "the job repeats the request, because the person may keep the program open"
     program.runner.is_away = True
     assert await program.push_job.run_once() is None
 
@@ -169,7 +173,9 @@ async def test_mail_is_pushed_once_to_a_program_in_a_terminal(terminal: Terminal
     (pushed,) = await terminal.push_mail()
     assert "Look here." in pushed["text"]
     assert await terminal.delivery_state(sent) == "delivered"
-    assert await terminal.fire(HookMoment.PROMPT, prompt=pushed["text"]) is EMPTY_REPLY, "it is not told twice"
+    assert await terminal.fire(HookMoment.PROMPT, prompt=pushed["text"]) is EMPTY_REPLY, (
+        "the hook does not show the pushed mail again"
+    )
     assert await terminal.delivery_state(sent) == "delivered", "the model has not been asked yet"
     await terminal.fire(HookMoment.STOP)
     assert await terminal.delivery_state(sent) == "read"

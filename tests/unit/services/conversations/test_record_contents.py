@@ -1,4 +1,4 @@
-"""Usage and received texts from the record that a program writes about its conversation."""
+"""Maestro reads usage and received texts from the record file of a program."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def test_the_record_confirms_a_push_that_arrived_while_no_server_ran(
     (again,) = await terminal.world.store.read(
         lambda tx: tx.conversations.usage_of_session(terminal.caller.name, limit=9)
     )
-    assert again == used, "what was counted is not counted again"
+    assert again == used, "usage that was counted is not counted again"
 
 
 async def test_a_push_that_only_the_record_confirms_is_marked_read_with_other_mail(
@@ -78,7 +78,7 @@ async def test_the_record_is_read_before_a_push_is_repeated(terminal: TerminalSe
     (pushed,) = await terminal.push_mail()
     with record.open("a") as file:
         file.write(json.dumps({"message": {"role": "user", "content": pushed["text"]}}) + "\n")
-    terminal.restart()  # its hook was heard by nobody
+    terminal.restart()  # no server received the hook of the push
     await terminal.fire(HookMoment.MODEL)
     terminal.world.clock.advance(limits.push_confirm_seconds + 1)
     assert len(await terminal.push_mail()) == 1
@@ -89,7 +89,9 @@ async def test_the_record_is_read_before_a_push_is_repeated(terminal: TerminalSe
     assert len(await terminal.push_mail()) == 1
 
 
-async def test_a_new_record_is_counted_from_its_start(terminal: TerminalSession, tmp_path: Path) -> None:
+async def test_the_usage_in_a_new_record_is_counted_from_the_start_of_the_record(
+    terminal: TerminalSession, tmp_path: Path
+) -> None:
     await terminal.finish_first_turn()
     for name, many in (("c1", 1), ("c2", 4), ("c2", 5)):
         lines = [{"message": {"id": f"{name}-{n}", "model": "x", "usage": {"output_tokens": 1}}} for n in range(many)]
@@ -101,7 +103,9 @@ async def test_a_new_record_is_counted_from_its_start(terminal: TerminalSession,
     assert used.output_tokens == 6
 
 
-async def test_the_old_content_of_a_resumed_record_is_not_counted(terminal: TerminalSession, tmp_path: Path) -> None:
+async def test_the_usage_in_the_old_part_of_a_resumed_record_is_not_counted(
+    terminal: TerminalSession, tmp_path: Path
+) -> None:
     await terminal.finish_first_turn()
     old, new = tmp_path / "old", tmp_path / "new"
     line = json.dumps({"message": {"id": "m1", "model": "x", "usage": {"output_tokens": 1}}}) + "\n"

@@ -1,4 +1,4 @@
-"""Read the files in which tools record their conversations."""
+"""`read_record` reads a part of a record file, and only from the folders of the tool."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from maestro.services.conversations.record_files import RecordPiece, read_record
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """The own folder of a tool."""
+    """Create the folder of a tool and return it."""
     folder = tmp_path / "tool"
     folder.mkdir()
     return folder
@@ -31,13 +31,13 @@ async def test_a_record_is_read_from_the_given_start(folder: Path) -> None:
     assert await read(record, folder, start=13) == RecordPiece(b"", 13, 13)
 
 
-async def test_without_a_start_only_the_size_is_returned(folder: Path) -> None:
+async def test_a_read_without_a_start_returns_only_the_size(folder: Path) -> None:
     record = folder / "c1.jsonl"
     record.write_text("first\n")
     assert await read(record, folder, start=None) == RecordPiece(b"", 6, 6)
 
 
-async def test_a_record_that_was_rewritten_is_read_from_its_beginning(folder: Path) -> None:
+async def test_a_record_that_became_shorter_is_read_from_the_beginning(folder: Path) -> None:
     record = folder / "c1.jsonl"
     record.write_text("new\n")
     assert await read(record, folder, start=100) == RecordPiece(b"new\n", 0, 4)

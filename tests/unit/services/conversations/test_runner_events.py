@@ -1,4 +1,4 @@
-"""Apply the events that runners report about conversations, each once."""
+"""Conversation events of runners change the turn, the status, the usage and the limits of a session, each once."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ async def test_a_repeated_event_is_applied_once(program: ProgramSession) -> None
     assert (used.turns, used.input_tokens, used.cost_usd) == (2, 11, 0.5)
 
 
-async def test_usage_counts_for_the_only_held_task(program: ProgramSession) -> None:
+async def test_the_usage_of_a_turn_counts_for_the_only_task_that_the_session_holds(program: ProgramSession) -> None:
     task = await program.world.task(held_by=program.caller)
     await program.report_event("turn_ended", usage={"output_tokens": 7})
     (used,) = await program.world.store.read(lambda tx: tx.conversations.usage_of_task(task.id, limit=10))
@@ -83,14 +83,18 @@ async def test_a_failed_turn_is_reported_to_the_coordinator(program: ProgramSess
     assert "w could not go on" in await program.world.subjects(boss)
 
 
-async def test_a_prompt_is_read_when_the_model_has_it(program: ProgramSession) -> None:
+async def test_a_message_is_read_when_the_runner_reports_that_the_model_received_its_push(
+    program: ProgramSession,
+) -> None:
     sent = await program.world.send(None, "w")
     await program.report_event("taken_in", prompt=sent.id)
     assert await program.world.states(sent) == {program.caller.name: "read"}
     await program.report_event("taken_in", prompt="nothing that we know")
 
 
-async def test_a_limit_parks_the_session_and_its_end_is_pushed_once(program: ProgramSession) -> None:
+async def test_a_rate_limit_parks_the_session_and_the_end_of_the_limit_is_pushed_once(
+    program: ProgramSession,
+) -> None:
     await program.report_event("turn_started")
     until = program.world.clock.now() + timedelta(seconds=30)
     await program.report_event("rate_limited", until=until.timestamp(), detail="Too much.")
@@ -106,7 +110,7 @@ async def test_a_limit_parks_the_session_and_its_end_is_pushed_once(program: Pro
     assert len(program.runner.prompts()) == 1
 
 
-async def test_a_limit_with_a_missing_or_distant_end_gets_the_usual_end(program: ProgramSession) -> None:
+async def test_a_rate_limit_with_a_missing_or_distant_end_gets_the_default_end(program: ProgramSession) -> None:
     usual = program.world.clock.now() + timedelta(seconds=limits.parked_seconds_default)
     await program.report_event("rate_limited", until=None)
     assert abs(((await program.conversation()).parked_until - usual).total_seconds()) < 1

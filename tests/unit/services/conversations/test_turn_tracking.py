@@ -1,4 +1,4 @@
-"""Turns and received texts of conversations that hooks report."""
+"""Hooks report the turns and the received texts of conversations in a terminal."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def test_hooks_report_the_turn(terminal: TerminalSession) -> None:
     assert (session.status, session.status_source) == (SessionStatus.IDLE, StatusSource.HOOK)
 
 
-async def test_another_prompt_does_not_confirm_a_push(terminal: TerminalSession) -> None:
+async def test_a_prompt_with_another_text_does_not_confirm_a_push(terminal: TerminalSession) -> None:
     await terminal.finish_first_turn()
     sent = await terminal.world.send(None, "w", message="Look here.")
     await terminal.push_mail()
@@ -49,7 +49,7 @@ async def test_another_prompt_does_not_confirm_a_push(terminal: TerminalSession)
     await terminal.fire(HookMoment.STOP)
     assert await terminal.delivery_state(sent) == "delivered"
     terminal.world.clock.advance(limits.push_confirm_seconds + 1)
-    assert len(await terminal.push_mail()) == 2, "it is pushed again"
+    assert len(await terminal.push_mail()) == 2, "the mail is pushed again"
 
 
 async def test_a_text_that_only_contains_a_prompt_does_not_confirm_the_prompt(terminal: TerminalSession) -> None:
@@ -66,7 +66,7 @@ async def test_the_first_hook_of_any_kind_starts_the_conversation(
     sent = await terminal.world.send(None, "w", message="Keep the grammar.")
     monkeypatch.setattr(
         pending_pushes, "messages_of_first_prompt", lambda tx, session: [sent.id]
-    )  # it stood in its first prompt
+    )  # the first prompt contains the message
     await terminal.fire(HookMoment.BEFORE_TOOL, conversation="c1")
     assert (await terminal.program.conversation()).tool_conversation_id == "c1"
     await terminal.fire(HookMoment.MODEL)
@@ -76,7 +76,7 @@ async def test_the_first_hook_of_any_kind_starts_the_conversation(
     assert await terminal.push_mail() == []
 
 
-async def test_the_policy_of_the_run_decides_before_the_person_is_asked(terminal: TerminalSession) -> None:
+async def test_a_call_in_the_allow_list_of_the_session_opens_no_ask_to_the_person(terminal: TerminalSession) -> None:
     await terminal.fire(HookMoment.PROMPT)
     assert (await terminal.fire(HookMoment.ASKS, summary="x", action="shell:make test")).kind is ReplyKind.ALLOW
     assert await terminal.world.store.read(lambda tx: tx.asks.list_open(after="", limit=9)) == []
@@ -113,7 +113,7 @@ async def test_a_limit_parks_the_session_until_the_named_reset(terminal: Termina
     conversation = await terminal.program.conversation()
     assert (conversation.turn, conversation.parked_until is not None) == (TurnState.IDLE, True)
     assert (conversation.parked_until.hour, conversation.parked_until.minute) == (23, 3)
-    await terminal.fire(HookMoment.PROMPT)  # its program goes on by itself
+    await terminal.fire(HookMoment.PROMPT)  # the program continues by itself
     assert (await terminal.program.conversation()).parked_until is None
 
 
@@ -122,7 +122,9 @@ async def test_a_program_that_continued_by_itself_is_not_told_to_continue(termin
     await terminal.fire(HookMoment.PROMPT)
     await terminal.fire(HookMoment.FAILS, problem="You've hit your limit · resets 11pm (UTC)", is_limited=True)
     await terminal.fire(HookMoment.WAITS, needs_person=False)
-    assert (await terminal.program.conversation()).parked_until is not None, "it only says that it still waits"
+    assert (await terminal.program.conversation()).parked_until is not None, (
+        "the event only says that the program still waits"
+    )
     await terminal.fire(HookMoment.STOP)
     assert (await terminal.program.conversation()).parked_until is None
     terminal.world.clock.advance(24 * 3600)
@@ -163,7 +165,9 @@ def test_only_some_events_of_the_main_agent_report_a_turn(
     assert turn_tracking.reports_turn(make_event(moment, **fields)) is expected
 
 
-async def test_a_turn_is_written_when_it_changes_and_at_its_boundaries(terminal: TerminalSession) -> None:
+async def test_a_hook_writes_the_turn_if_the_turn_changes_and_at_a_boundary_of_the_turn(
+    terminal: TerminalSession,
+) -> None:
     await terminal.fire(HookMoment.PROMPT, prompt="Begin.")
     conversation = await terminal.program.conversation()
 
@@ -204,13 +208,13 @@ async def test_the_policy_allows_denies_or_leaves_the_decision_to_the_person(ter
     assert turn_tracking.policy_reply(None, spawn, make_event(HookMoment.ASKS, action="shell:make test")) is None
 
 
-def test_an_empty_reply_becomes_a_denial_where_silence_means_consent() -> None:
+def test_deny_without_answer_denies_an_empty_reply_and_keeps_other_replies() -> None:
     assert turn_tracking.deny_without_answer(EMPTY_REPLY).kind is ReplyKind.DENY
     allowed = HookReply(ReplyKind.ALLOW)
     assert turn_tracking.deny_without_answer(allowed) is allowed
 
 
-async def test_the_end_of_an_ask_sets_only_an_asking_turn_back(terminal: TerminalSession) -> None:
+async def test_the_end_of_an_ask_sets_only_an_asking_turn_to_working(terminal: TerminalSession) -> None:
     async def end_asking(turn: TurnState) -> TurnState:
         def write(tx: Tx) -> None:
             tx.conversations.set_turn(terminal.caller.name, turn, at=tx.at)

@@ -52,7 +52,7 @@ async def test_mail_that_was_shown_to_a_dead_program_is_offered_again(hooks: Pro
 
 
 async def show(hooks: ProtocolHooks, *subjects: str) -> list[str]:
-    """Send messages, show each in a hook reply of its own, and return the receipts."""
+    """Send messages, show each message in a separate hook reply, and return the receipts."""
     world, caller = hooks.program.world, hooks.program.caller
     for subject in subjects:
         await world.send(None, "w", subject=subject)
@@ -61,7 +61,7 @@ async def show(hooks: ProtocolHooks, *subjects: str) -> list[str]:
     return found
 
 
-async def test_unconfirmed_messages_are_those_of_all_receipts(hooks: ProtocolHooks) -> None:
+async def test_unconfirmed_messages_include_the_messages_of_all_receipts(hooks: ProtocolHooks) -> None:
     world, caller = hooks.program.world, hooks.program.caller
     assert await world.store.read(lambda tx: unconfirmed_mail.unconfirmed_messages(tx, caller.name)) == set()
     receipts_shown = await show(hooks, "first", "second")
@@ -69,7 +69,7 @@ async def test_unconfirmed_messages_are_those_of_all_receipts(hooks: ProtocolHoo
     assert len(receipts_shown) == len(numbers) == 2
 
 
-async def test_only_the_given_receipts_are_marked_as_read(hooks: ProtocolHooks) -> None:
+async def test_mark_read_marks_only_the_mail_of_the_given_receipts(hooks: ProtocolHooks) -> None:
     world, caller = hooks.program.world, hooks.program.caller
     first, second = await show(hooks, "first", "second")
     await world.store.write(lambda tx: unconfirmed_mail.mark_read(tx, caller, [first], via="hook"))

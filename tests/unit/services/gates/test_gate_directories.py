@@ -1,4 +1,4 @@
-"""The directory in which the gates of a task run."""
+"""The gates of a task run in the directory of its holder, of its run, or in the first checkout of its project."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from maestro.services.gates.gate_directories import gate_directory
 from maestro.testing.factories import make_run, make_spawn
 
 World = Any
-CHECKOUT = "/src/dave/vc"  # of project vc
+CHECKOUT = "/src/dave/vc"  # the checkout of project vc
 
 
 async def directory_of(world: World, task_id: str) -> str:
-    """Return the directory of the task's gates. A temporary checkout must be gone afterwards."""
+    """Return the directory of the task's gates; a temporary checkout no longer exists at the return."""
     task = await world.store.read(lambda tx: tx.tasks.get(task_id))
     async with gate_directory(world.store, task, Sandbox(data_directory="/nowhere")) as directory:
         return directory
@@ -53,7 +53,7 @@ async def test_a_project_without_a_checkout_has_no_directory_for_gates(world: Wo
         await directory_of(world, task.id)
 
 
-async def test_a_run_without_a_branch_has_its_directory(world: World) -> None:
+async def test_gates_of_a_run_without_a_branch_run_in_the_directory_of_the_run(world: World) -> None:
     parent = await world.task()
     child = await world.task(parent=parent.id)
     run = make_run(parent.id, directory="/src/run")
@@ -61,7 +61,7 @@ async def test_a_run_without_a_branch_has_its_directory(world: World) -> None:
     assert await directory_of(world, child.id) == "/src/run"
 
 
-async def test_the_gates_of_a_run_see_its_branch_in_a_temporary_checkout(
+async def test_gates_of_a_run_with_a_branch_run_in_a_temporary_checkout_of_the_branch(
     world: World, make_repo: Callable[..., Path]
 ) -> None:
     repo = make_repo("engine")

@@ -1,4 +1,4 @@
-"""The sessions of `conversations/conftest.py`, for the tests of hooks."""
+"""Import the fixtures of `conversations/conftest.py` for the tests of hooks."""
 
 from __future__ import annotations
 

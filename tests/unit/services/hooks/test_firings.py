@@ -1,4 +1,4 @@
-"""The times of the last hook events, and the failures of hooks."""
+"""The server records the time of the last firing and the last failure of each hook."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ async def listed(world: World, firings: HookFirings) -> HookList:
     return found
 
 
-async def test_the_last_firing_is_known_at_once_and_stored_at_intervals(world: World) -> None:
+async def test_the_last_firing_is_listed_at_once_and_stored_at_intervals(world: World) -> None:
     firings = HookFirings(world.store, world.clock)
     firings.record_firing("claude", "Stop")
     first = world.clock.now()
@@ -34,7 +34,7 @@ async def test_the_last_firing_is_known_at_once_and_stored_at_intervals(world: W
     assert stored.fired_at == world.clock.now()
 
 
-async def test_the_failure_of_a_hook_is_stored_with_its_last_firing(world: World) -> None:
+async def test_the_failure_of_a_hook_is_listed_with_the_last_firing_of_the_hook(world: World) -> None:
     firings = HookFirings(world.store, world.clock)
     firings.record_failure("gemini", "AfterTool", "x" * 1_000)
     firings.record_firing("gemini", "AfterTool")

@@ -1,4 +1,4 @@
-"""The state that the hook handler keeps in memory for each session."""
+"""The hook handler keeps the state of the sessions with the most recent events in memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from maestro.services.mail import receipts
 from maestro.testing.factories import make_message
 
 
-def test_a_session_keeps_its_state_until_it_is_forgotten() -> None:
+def test_the_state_of_a_session_stays_until_the_session_is_forgotten() -> None:
     states = HookStates()
     state = states.state_of("ses_1")
     assert states.state_of("ses_1") is state and states.state_of("ses_2") is not state

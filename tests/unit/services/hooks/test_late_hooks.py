@@ -1,4 +1,4 @@
-"""Late hooks that newer events have made outdated."""
+"""A late hook is outdated if the server knows a newer event of the turn."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def make_event(moment: HookMoment = HookMoment.STOP) -> HookEvent:
 
 @pytest.fixture
 async def conversation(terminal: TerminalSession) -> SessionConversation:
-    """A conversation in which a turn runs."""
+    """Start a turn in the terminal session and return the conversation."""
     await terminal.fire(HookMoment.PROMPT, prompt="Begin.", conversation="c1")
     found = await terminal.program.conversation()
     assert isinstance(found, SessionConversation)
@@ -37,13 +37,13 @@ def check(conversation: SessionConversation | None, fired_at: datetime, **fields
     return is_outdated(conversation, fired_at=fired_at, **values)
 
 
-def test_a_hook_before_the_last_known_turn_is_outdated(conversation: SessionConversation) -> None:
+def test_a_late_hook_before_the_stored_time_of_the_turn_is_outdated(conversation: SessionConversation) -> None:
     assert check(conversation, conversation.turn_at - SECOND)
     assert not check(conversation, conversation.turn_at)
     assert not check(conversation, conversation.turn_at + SECOND)
 
 
-def test_a_hook_before_an_event_that_this_server_knows_is_outdated(conversation: SessionConversation) -> None:
+def test_a_late_hook_before_the_last_turn_event_in_memory_is_outdated(conversation: SessionConversation) -> None:
     at = conversation.turn_at + SECOND
     assert check(conversation, at, turn_event_at=at + SECOND) and check(None, at, turn_event_at=at + SECOND)
     assert not check(conversation, at, turn_event_at=at)
@@ -56,7 +56,7 @@ def test_a_session_without_a_conversation_has_no_outdated_hooks(conversation: Se
 @pytest.mark.parametrize(
     ("moment", "is_known"), [(HookMoment.STOP, True), (HookMoment.FAILS, True), (HookMoment.PROMPT, False)]
 )
-def test_the_end_of_a_turn_that_has_ended_is_known(
+def test_a_late_end_of_a_turn_that_has_ended_is_outdated(
     conversation: SessionConversation, moment: HookMoment, is_known: bool
 ) -> None:
     idle = msgspec.structs.replace(conversation, turn=TurnState.IDLE)
@@ -66,7 +66,7 @@ def test_the_end_of_a_turn_that_has_ended_is_known(
     assert not check(driven, at, event=make_event(moment)), "the runner reports the turns of this program"
 
 
-async def test_the_writes_of_a_late_hook_store_its_time_or_are_refused(
+async def test_a_late_hook_stores_its_time_with_its_writes_or_is_refused_as_outdated(
     terminal: TerminalSession, conversation: SessionConversation
 ) -> None:
     calls: list[str] = []

@@ -1,4 +1,4 @@
-"""Late hooks: hook events that fired while no server ran are applied later and get no reply."""
+"""The late-hook job applies hook events that fired while no server ran; such an event gets no reply."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from maestro.wire.late_hook import FOLDER as HOOK_FOLDER
 
 
 class OfflineHooks:
-    """Stores hook events as clients do while no server runs, and starts a server."""
+    """A client that stores hook events while no server runs, and a server that starts later."""
 
     def __init__(self, terminal: TerminalSession, home: Path) -> None:
         self.terminal, self.world, self.home = terminal, terminal.world, home
@@ -104,7 +104,7 @@ async def test_a_push_that_a_stored_hook_confirms_is_read(offline: OfflineHooks)
     offline.store_hook("Stop")
     await offline.start_server()
     assert await terminal.delivery_state(sent) == "read"
-    assert len(await terminal.push_mail()) == 1, "it need not be told again"
+    assert len(await terminal.push_mail()) == 1, "the confirmed mail is not pushed again"
 
 
 async def test_late_hooks_show_no_mail(offline: OfflineHooks) -> None:
@@ -220,7 +220,9 @@ async def test_a_stored_self_test_is_ignored(offline: OfflineHooks) -> None:
         b'{"session_id": "\\ud800"}',
     ],
 )
-async def test_no_payload_prevents_the_start_of_the_server(offline: OfflineHooks, raw: bytes) -> None:
+async def test_a_late_hook_with_an_invalid_payload_does_not_prevent_the_start_of_the_server(
+    offline: OfflineHooks, raw: bytes
+) -> None:
     offline.store_hook("Stop", raw)
     offline.store_hook("UserPromptSubmit")
     await offline.start_server()
@@ -228,7 +230,7 @@ async def test_no_payload_prevents_the_start_of_the_server(offline: OfflineHooks
     assert offline.remaining_files() == []
 
 
-async def test_entries_that_are_no_files_do_not_prevent_the_start(offline: OfflineHooks) -> None:
+async def test_entries_that_are_no_files_do_not_prevent_the_start_of_the_server(offline: OfflineHooks) -> None:
     (offline.home / HOOK_FOLDER / "folder").mkdir()
     os.mkfifo(offline.home / HOOK_FOLDER / "ses_1.claude.Stop")
     os.mkfifo(offline.home / HOOK_FOLDER / "ses_1.claude.Stop.taken")
@@ -237,11 +239,13 @@ async def test_entries_that_are_no_files_do_not_prevent_the_start(offline: Offli
     assert await offline.terminal.turn() is TurnState.WORKING
 
 
-async def test_a_hook_that_was_handled_but_not_answered_in_time_changes_nothing(offline: OfflineHooks) -> None:
+async def test_a_stored_stop_ends_the_turn_although_the_lost_reply_continued_the_turn(offline: OfflineHooks) -> None:
     terminal = offline.terminal
     await terminal.fire(HookMoment.PROMPT, prompt="By hand.")
     await offline.world.send(None, "w", message="Look here.")
-    assert (await terminal.fire(HookMoment.STOP)).kind is ReplyKind.GO_ON, "the server thinks that it goes on"
+    assert (await terminal.fire(HookMoment.STOP)).kind is ReplyKind.GO_ON, (
+        "the server assumes that the program continues"
+    )
     assert await terminal.turn() is TurnState.WORKING
     offline.store_hook("Stop")
     await offline.apply_late_hooks()
@@ -296,10 +300,10 @@ async def test_unreadable_files_are_deleted(offline: OfflineHooks, name: str, da
     offline.store_hook("UserPromptSubmit")
     await offline.start_server()
     assert offline.remaining_files() == []
-    assert await offline.terminal.turn() is TurnState.WORKING, "and keeps nothing else from being taken in"
+    assert await offline.terminal.turn() is TurnState.WORKING, "the file does not prevent the next late hook"
 
 
-async def test_a_half_written_file_is_kept_until_its_client_is_surely_gone(offline: OfflineHooks) -> None:
+async def test_a_half_written_file_is_kept_until_the_file_is_old(offline: OfflineHooks) -> None:
     path = offline.store_file(".ses_1.17", b"maestro-ho")
     await offline.start_server()
     assert offline.remaining_files() == [".ses_1.17"]
@@ -308,7 +312,7 @@ async def test_a_half_written_file_is_kept_until_its_client_is_surely_gone(offli
     assert offline.remaining_files() == []
 
 
-async def test_a_late_hook_waits_for_a_store_that_cannot_write(
+async def test_a_late_hook_is_kept_while_the_store_cannot_write(
     offline: OfflineHooks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     offline.store_hook("UserPromptSubmit")
@@ -324,14 +328,14 @@ async def test_a_late_hook_waits_for_a_store_that_cannot_write(
     assert offline.remaining_files() == [] and await offline.terminal.turn() is TurnState.WORKING
 
 
-async def test_a_folder_that_cannot_be_created_is_no_failure(offline: OfflineHooks) -> None:
+async def test_a_server_starts_although_the_folder_of_late_hooks_cannot_be_created(offline: OfflineHooks) -> None:
     (offline.home / HOOK_FOLDER).rmdir()
     (offline.home / HOOK_FOLDER).write_text("in the way")
     await offline.start_server()
 
 
 async def test_pushes_wait_for_the_first_round_of_late_hooks(offline: OfflineHooks) -> None:
-    """Nothing is pushed before it is known what came in."""
+    """A late hook may confirm mail, so no mail is pushed before the first round of late hooks."""
     terminal = offline.terminal
     caught_up = []
 

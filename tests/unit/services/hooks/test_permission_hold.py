@@ -1,4 +1,4 @@
-"""Hold tool calls until the person answers their asks."""
+"""A hook holds a tool call until the person answers the ask about the call."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from maestro.tools.hook_dialect import EMPTY_REPLY, HookEvent, HookMoment, HookQ
 
 
 def open_held_call(tx: Tx, caller: Caller, event: HookEvent) -> Ask:
-    """Open an ask about a tool call, as a server does that holds the call."""
+    """Open an ask about a tool call, as a server that holds the call does."""
     ask = asks.create_ask(tx, caller, ask_for_call(event))
     tx.asks.set_call(ask.id, digest_of_call(event))
     return ask
 
 
-async def test_two_calls_with_the_same_text_are_two_asks(terminal: TerminalSession) -> None:
+async def test_two_calls_with_the_same_text_open_two_asks(terminal: TerminalSession) -> None:
     await terminal.fire(HookMoment.PROMPT)
     alike = {"summary": "Write: a.txt", "action": "edit:a.txt"}
     both = [
@@ -48,7 +48,7 @@ async def test_a_question_gets_an_answer_and_no_permission(terminal: TerminalSes
     assert (reply.kind, reply.text, reply.question) == (ReplyKind.ANSWER, "B", asks_for)
 
 
-async def test_an_ask_of_a_killed_server_is_not_asked_again(terminal: TerminalSession) -> None:
+async def test_a_new_server_reuses_the_open_ask_of_a_killed_server(terminal: TerminalSession) -> None:
     await terminal.fire(HookMoment.PROMPT)
     first = asyncio.create_task(terminal.fire(HookMoment.ASKS, summary="Bash: rm x", action="shell:rm x"))
     ask = await terminal.next_ask()
@@ -61,25 +61,25 @@ async def test_an_ask_of_a_killed_server_is_not_asked_again(terminal: TerminalSe
     assert (await first).kind is ReplyKind.DENY
 
 
-async def test_an_answer_to_a_killed_server_is_handed_over_once(terminal: TerminalSession) -> None:
+async def test_the_answer_to_an_ask_of_a_killed_server_is_used_for_one_call_only(terminal: TerminalSession) -> None:
     await terminal.fire(HookMoment.PROMPT)
     wanted = {"summary": "Bash: rm x", "action": "shell:rm x"}
     event = HookEvent(tool="claude", event="x", moment=HookMoment.ASKS, **wanted)
-    ask = await terminal.world.do(open_held_call, event, by=terminal.caller)  # by the killed server
+    ask = await terminal.world.do(open_held_call, event, by=terminal.caller)  # the ask of the killed server
     await terminal.world.do(asks.answer_ask, ask_ops.AnswerAsk(id=ask.id, answer="allow"))
     async with asyncio.timeout(5):
         assert (await terminal.fire(HookMoment.ASKS, **wanted)).kind is ReplyKind.ALLOW
     assert await terminal.fire(HookMoment.AFTER_TOOL, summary="Bash: rm x") is EMPTY_REPLY, (
-        "its answer comes as no mail"
+        "the answer is not shown as mail"
     )
     terminal.restart()
     again = asyncio.create_task(terminal.fire(HookMoment.ASKS, **wanted))
-    assert (await terminal.next_ask()).id != ask.id, "another call is another request"
+    assert (await terminal.next_ask()).id != ask.id, "another call opens another ask"
     again.cancel()
     await asyncio.gather(again, return_exceptions=True)
 
 
-async def test_an_answer_to_another_call_with_the_same_title_does_not_count(terminal: TerminalSession) -> None:
+async def test_a_call_does_not_use_the_answer_to_another_call_with_the_same_title(terminal: TerminalSession) -> None:
     await terminal.fire(HookMoment.PROMPT)
     wanted = {"summary": "Write: a.txt", "action": "edit:a.txt"}
     event = HookEvent(tool="claude", event="x", moment=HookMoment.ASKS, **wanted, details="one content")
@@ -98,15 +98,15 @@ async def test_a_second_hook_of_the_same_call_gets_the_same_reply(terminal: Term
     ask = await terminal.next_ask()
     await terminal.world.do(asks.answer_ask, ask_ops.AnswerAsk(id=ask.id, answer="allow"))
     assert (await first).kind is ReplyKind.ALLOW
-    assert (await terminal.fire(HookMoment.ASKS, **wanted)).kind is ReplyKind.ALLOW, "the late one"
+    assert (await terminal.fire(HookMoment.ASKS, **wanted)).kind is ReplyKind.ALLOW, "a late hook of the same call"
     await terminal.fire(HookMoment.AFTER_TOOL, summary="Bash: rm x")
     again = asyncio.create_task(terminal.fire(HookMoment.ASKS, **wanted))
-    assert (await terminal.next_ask()).id != ask.id, "another call is another request"
+    assert (await terminal.next_ask()).id != ask.id, "another call opens another ask"
     again.cancel()
     await asyncio.gather(again, return_exceptions=True)
 
 
-async def test_the_session_asks_while_one_of_its_hooks_waits(terminal: TerminalSession) -> None:
+async def test_the_turn_stays_asking_while_one_hook_of_the_call_waits(terminal: TerminalSession) -> None:
     await terminal.fire(HookMoment.PROMPT)
     wanted = {"summary": "Bash: rm x", "action": "shell:rm x"}
     waits, killed = [asyncio.create_task(terminal.fire(HookMoment.ASKS, **wanted)) for _ in range(2)]
@@ -119,7 +119,7 @@ async def test_the_session_asks_while_one_of_its_hooks_waits(terminal: TerminalS
     assert await terminal.turn() is TurnState.WORKING
 
 
-async def test_an_ask_that_no_hook_waits_for_is_withdrawn(terminal: TerminalSession) -> None:
+async def test_an_ask_without_a_waiting_hook_is_not_open_after_the_end_of_the_turn(terminal: TerminalSession) -> None:
     await terminal.fire(HookMoment.PROMPT)
     asking = asyncio.create_task(terminal.fire(HookMoment.ASKS, summary="Bash: rm x", action="shell:rm x"))
     ask = await terminal.next_ask()

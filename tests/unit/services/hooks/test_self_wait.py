@@ -1,4 +1,4 @@
-"""Agents whose model itself waits for mail with a command, and whose program has no permission dialog."""
+"""A model that waits for mail by a command gets announcements, and hooks ask the person about its tool calls."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def test_a_push_only_announces_mail_and_the_hooks_show_the_mail(terminal: 
     assert len(await terminal.push_mail()) == 1
 
 
-async def test_an_announcement_during_a_turn_loses_no_mail(terminal: TerminalSession) -> None:
+async def test_a_prompt_of_the_person_shows_the_mail_that_a_push_announced(terminal: TerminalSession) -> None:
     await terminal.finish_first_turn()
     sent = await terminal.world.send(None, "w", message="Look here.")
     await terminal.push_mail()
@@ -54,8 +54,8 @@ async def test_an_agent_that_stops_without_a_wait_command_is_instructed_once(ter
     told = await terminal.fire(HookMoment.STOP)
     assert told.kind is ReplyKind.GO_ON and f"cat /home/dana/sessions/{terminal.caller.name}/in" in told.text
     assert await terminal.turn() is TurnState.WORKING
-    await terminal.fire(HookMoment.PROMPT, prompt=told.text)  # so its program goes on
-    assert await terminal.fire(HookMoment.STOP) is EMPTY_REPLY, "it is let go"
+    await terminal.fire(HookMoment.PROMPT, prompt=told.text)  # the program continues with the reply
+    assert await terminal.fire(HookMoment.STOP) is EMPTY_REPLY, "the agent gets the instruction once"
     assert await terminal.turn() is TurnState.IDLE
     await terminal.fire(HookMoment.PROMPT, prompt="Something else.")
     assert (await terminal.fire(HookMoment.STOP)).kind is ReplyKind.GO_ON
@@ -64,7 +64,7 @@ async def test_an_agent_that_stops_without_a_wait_command_is_instructed_once(ter
     assert await terminal.fire(HookMoment.STOP) is EMPTY_REPLY
 
 
-async def test_two_hooks_of_one_stop_show_mail_once(
+async def test_two_simultaneous_hooks_of_the_same_stop_show_mail_once(
     terminal: TerminalSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await terminal.fire(HookMoment.PROMPT, prompt="Begin.")
@@ -103,16 +103,18 @@ async def test_a_prompt_to_an_agent_without_a_wait_command_is_reported(terminal:
     boss = await terminal.world.caller((await terminal.world.session(terminal.caller)).parent_id)
     assert "w does not receive pushes" in await terminal.world.subjects(boss)
     told = await terminal.fire(HookMoment.PROMPT, prompt="The person typed this.")
-    assert told.text.count(">Are you there?<") == 2, "it is not lost"
+    assert told.text.count(">Are you there?<") == 2, "the hook shows both prompts"
 
 
-async def test_calls_that_the_permission_level_allows_are_not_asked_about(terminal: TerminalSession) -> None:
+async def test_calls_that_the_permission_level_allows_open_no_ask(terminal: TerminalSession) -> None:
     await terminal.fire(HookMoment.PROMPT)
     assert await terminal.call("tool:read_file", ToolScope.NOTHING) is EMPTY_REPLY
     assert await terminal.call("edit:a.py", ToolScope.A_FILE) is EMPTY_REPLY
     assert await terminal.call("shell:maestro whoami") is EMPTY_REPLY
     assert await terminal.call(f"shell:cat /home/dana/sessions/{terminal.caller.name}/in") is EMPTY_REPLY
-    assert (await terminal.call("shell:make test")).kind is ReplyKind.ALLOW, "its run's policy allows it"
+    assert (await terminal.call("shell:make test")).kind is ReplyKind.ALLOW, (
+        "the allow list of the session contains the call"
+    )
 
 
 async def test_a_wait_command_with_the_earlier_name_of_the_folder_needs_no_permission(
@@ -125,7 +127,7 @@ async def test_a_wait_command_with_the_earlier_name_of_the_folder_needs_no_permi
 
 
 @pytest.mark.parametrize(("answer", "expected"), [("allow", ReplyKind.ALLOW), ("deny", ReplyKind.DENY)])
-async def test_all_other_calls_wait_for_the_person(
+async def test_a_call_above_the_permission_level_waits_for_the_answer_of_the_person(
     terminal: TerminalSession, answer: str, expected: ReplyKind
 ) -> None:
     await terminal.fire(HookMoment.PROMPT)
@@ -137,15 +139,15 @@ async def test_all_other_calls_wait_for_the_person(
     assert await terminal.turn() is TurnState.WORKING
 
 
-async def test_a_call_whose_ask_is_put_aside_is_denied(terminal: TerminalSession) -> None:
+async def test_a_call_is_denied_if_the_person_withdraws_its_ask(terminal: TerminalSession) -> None:
     await terminal.fire(HookMoment.PROMPT)
     calling = asyncio.create_task(terminal.call("shell:rm -r x"))
     ask = await terminal.next_ask()
     await terminal.world.do(asks.withdraw_ask, ask_ops.OneAsk(id=ask.id))
-    assert (await calling).kind is ReplyKind.DENY, "its program takes silence for consent"
+    assert (await calling).kind is ReplyKind.DENY, "the program treats an empty reply as permission"
 
 
-async def test_an_interrupt_withdraws_the_ask(terminal: TerminalSession) -> None:
+async def test_an_interrupt_denies_the_held_call_and_ends_the_turn(terminal: TerminalSession) -> None:
     await terminal.fire(HookMoment.PROMPT)
     calling = asyncio.create_task(terminal.call("shell:rm -r x"))
     await terminal.next_ask()
@@ -157,7 +159,7 @@ async def test_an_interrupt_withdraws_the_ask(terminal: TerminalSession) -> None
     assert await terminal.turn() is TurnState.IDLE
 
 
-async def test_a_session_that_reported_its_end_needs_no_wait_command(terminal: TerminalSession) -> None:
+async def test_a_session_that_reported_its_completion_needs_no_wait_command(terminal: TerminalSession) -> None:
     terminal.program.runner.listens = False
     await terminal.fire(HookMoment.PROMPT, prompt="Begin.")
     done = session_ops.ReportSession(kind=ReportKind.COMPLETE, text="Done.")
@@ -179,6 +181,6 @@ async def test_shown_mail_is_read_when_the_model_calls_the_next_tool(terminal: T
     await terminal.fire(HookMoment.MODEL)
     calling = asyncio.create_task(terminal.call("shell:rm -r x"))
     ask = await terminal.next_ask()
-    assert await terminal.delivery_state(sent) == "read", "also while that call is held"
+    assert await terminal.delivery_state(sent) == "read", "the mail is read while the call is still held"
     await terminal.world.do(asks.answer_ask, ask_ops.AnswerAsk(id=ask.id, answer="deny"))
     await calling

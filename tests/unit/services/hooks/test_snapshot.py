@@ -1,4 +1,4 @@
-"""The facts about a session at the time of a hook event."""
+"""A snapshot holds the mail, the primer and the receipts of a session at the time of a hook event."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ async def test_the_primer_of_a_spawned_session_is_due_after_its_context_was_lost
     assert (await snapshot(terminal, HookMoment.AFTER_TOOL, state=state, is_from_subagent=True)).primer == ""
 
 
-async def test_the_primer_of_a_session_that_was_started_by_hand_is_due_at_its_start(world: World) -> None:
+async def test_the_primer_of_a_session_that_was_started_by_hand_is_due_at_the_start(world: World) -> None:
     worker = await world.join("by-hand", tool="claude")
     event = HookEvent(tool="claude", event="x", moment=HookMoment.STARTS)
     found = await world.store.read(lambda tx: read_snapshot(tx, worker, event, HookState()))
@@ -125,7 +125,7 @@ async def test_a_snapshot_changes_no_state(world: World, moment: HookMoment, rec
     first = await world.store.read(lambda tx: read_snapshot(tx, caller, event, state))
     assert state == before
     second = await world.store.read(lambda tx: read_snapshot(tx, caller, event, state))
-    assert (first.mail, first.primer) == (second.mail, second.primer), "a repeated read finds the same"
+    assert (first.mail, first.primer) == (second.mail, second.primer), "a repeated read returns the same facts"
     assert first.unconfirmed_receipts == tuple(receipts or ())
 
 

@@ -1,4 +1,4 @@
-"""The status that hook events report, and when the status is written."""
+"""Hook events report the status of a session, and a status is written only if it is new or expires soon."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def written(
         (HookMoment.MODEL, {}, None),
     ],
 )
-def test_each_event_has_its_status(
+def test_each_hook_moment_reports_the_expected_status(
     clock: FakeClock, moment: HookMoment, fields: dict[str, Any], status: SessionStatus | None
 ) -> None:
     assert written(moment, clock.now(), make_session(), **fields) is status
@@ -89,7 +89,7 @@ def test_a_status_of_a_hook_without_an_end_is_not_written_again(clock: FakeClock
     assert written(HookMoment.STOP, clock.now() + timedelta(days=1), session) is None
 
 
-def test_an_ask_is_always_written_and_so_is_a_status_from_another_source(clock: FakeClock) -> None:
+def test_a_hook_always_writes_an_ask_and_always_replaces_a_status_from_another_source(clock: FakeClock) -> None:
     at = clock.now()
     asking = hook_session(at, status=SessionStatus.NEEDS_INPUT)
     assert written(HookMoment.ASKS, at, asking) is SessionStatus.NEEDS_INPUT
@@ -97,7 +97,7 @@ def test_an_ask_is_always_written_and_so_is_a_status_from_another_source(clock: 
     assert written(HookMoment.PROMPT, at, reported) is SessionStatus.WORKING
 
 
-async def test_a_reported_end_stands_until_the_next_prompt(terminal: TerminalSession) -> None:
+async def test_a_reported_completion_stays_until_the_next_prompt(terminal: TerminalSession) -> None:
     conversation = await terminal.program.conversation()
     done = make_session(status=SessionStatus.COMPLETED)
     snapshot = make_snapshot(terminal.world.clock.now(), done, conversation)

@@ -1,4 +1,4 @@
-"""Tool calls that need no permission, for programs without a permission dialog."""
+"""The permission level decides which tool calls need no permission, for programs without a permission dialog."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ SHELL, FILE, LOOK = ToolScope.ANYTHING, ToolScope.A_FILE, ToolScope.NOTHING
         (FILE, "edit:WORK/deep/a.py", {EDIT, FULL}),
         (FILE, "edit:WORK/../b.py", {FULL}),
         (FILE, "edit:/etc/passwd", {FULL}),
-        (FILE, "edit:out/a.py", {FULL}),  # a link that leads elsewhere
+        (FILE, "edit:out/a.py", {FULL}),  # a link to a folder outside the directory
         (FILE, "edit:.git/hooks/pre-commit", {FULL}),
         (FILE, "edit:.gemini/settings.json", {FULL}),
         (FILE, "edit:", {FULL}),
     ],
 )
-def test_each_permission_level_allows_its_calls(
+def test_a_call_runs_unasked_only_at_the_permission_levels_that_allow_the_call(
     touch: ToolScope, action: str, free: set[Permission], tmp_path: Path
 ) -> None:
     work = tmp_path / "work"

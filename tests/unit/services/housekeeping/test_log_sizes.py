@@ -1,4 +1,4 @@
-"""Logs that grow too large: the newest lines go to the old log, and the log is emptied in place."""
+"""The log-size job moves the newest lines of a log that is too large to the old log, and empties the log in place."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from maestro.services.housekeeping.log_sizes import LogSizeJob, bound_log
 from maestro.testing.clock import FakeClock
 
 
-async def test_logs_are_bounded_while_they_are_written(tmp_path: Path, clock: FakeClock) -> None:
+async def test_the_job_bounds_logs_while_processes_write_to_the_logs(tmp_path: Path, clock: FakeClock) -> None:
     runs = tmp_path / "runs"
     (runs / "ses_1").mkdir(parents=True)
     logs = [tmp_path / "server.log", runs / "ses_1" / "runner.log"]
@@ -36,7 +36,7 @@ async def test_logs_are_bounded_while_they_are_written(tmp_path: Path, clock: Fa
             os.close(writer)
 
 
-def test_a_log_of_the_largest_size_stays_as_it_is(tmp_path: Path) -> None:
+def test_a_log_of_the_largest_allowed_size_is_not_changed(tmp_path: Path) -> None:
     log = tmp_path / "server.log"
     log.write_bytes(b"x" * limits.log_bytes_max)
     bound_log(log)

@@ -1,4 +1,4 @@
-"""Old mail is deleted after the set number of days, and never while a recipient has still to read the mail."""
+"""The job deletes old mail after the set number of days, but no mail that a recipient has not read."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def job(world: World, days: int = 30) -> MailRetentionJob:
 
 
 async def kept(world: World) -> list[str]:
-    """The subjects of all messages that are there."""
+    """Return the subjects of all stored messages of the person."""
     found = await world.store.read(lambda tx: tx.mail.of_sender("dana", before=2**62, limit=1000))
     return [message.subject for message in reversed(found)]
 
@@ -63,7 +63,7 @@ async def test_old_read_mail_is_deleted_with_its_index_and_files(world: World) -
     assert world.blobs.all_files() == []
 
 
-async def test_files_of_kept_mail_stay(world: World) -> None:
+async def test_the_files_of_stored_mail_are_not_removed(world: World) -> None:
     await world.join("w")
     large = ops.MailFile(file_name="core", content=b"x" * (limits.inline_bytes_max + 1))
     await world.send(None, "w", message="y" * (limits.inbox_body_chars_max + 1), attach=[large])
@@ -85,7 +85,7 @@ async def test_old_mail_stays_until_every_recipient_has_read_the_mail(world: Wor
     assert await kept(world) == ["half", "project", "new"]
 
 
-async def test_mail_that_is_not_indexed_yet_is_deleted_too(world: World) -> None:
+async def test_old_read_mail_that_is_not_indexed_yet_is_deleted(world: World) -> None:
     worker = await world.join("w")
     await world.send(None, "w", subject="old", message="needle")
     await world.read(worker)

@@ -1,4 +1,4 @@
-"""Transcripts of sessions that ended long ago are removed."""
+"""The job removes transcripts of sessions that ended more than the set number of days ago."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DAY = 24 * 3600
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """The folder with a folder for each session."""
+    """Create the folder that holds a folder for each session, and return it."""
     folder = tmp_path / "runs"
     folder.mkdir()
     return folder
@@ -47,7 +47,9 @@ async def ended(world: World, name: str) -> Caller:
     return session
 
 
-async def test_the_transcript_of_an_ended_session_is_kept_for_the_days(world: World, folder: Path) -> None:
+async def test_the_transcript_of_an_ended_session_is_kept_for_the_set_number_of_days(
+    world: World, folder: Path
+) -> None:
     transcript = add_transcript(folder, (await ended(world, "w")).name)
     job = make_job(world, folder)
     world.clock.advance(30 * DAY)
@@ -58,7 +60,7 @@ async def test_the_transcript_of_an_ended_session_is_kept_for_the_days(world: Wo
     assert not transcript.exists()
 
 
-async def test_live_sessions_and_unknown_folders_are_kept(world: World, folder: Path) -> None:
+async def test_transcripts_of_live_sessions_and_unknown_folders_are_kept(world: World, folder: Path) -> None:
     live, unknown = add_transcript(folder, (await world.join("w")).name), add_transcript(folder, "not-ours")
     world.clock.advance(100 * DAY)
     await run_to_end(world, make_job(world, folder))
@@ -81,5 +83,5 @@ async def test_folders_are_checked_in_batches(world: World, folder: Path, monkey
     assert list(folder.iterdir()) == []
 
 
-async def test_a_missing_folder_is_an_empty_folder(world: World, tmp_path: Path) -> None:
+async def test_the_job_treats_a_missing_folder_as_an_empty_folder(world: World, tmp_path: Path) -> None:
     assert await run_to_end(world, make_job(world, tmp_path / "missing")) == 0

@@ -21,7 +21,7 @@ async def send_too_much(world: World) -> Caller:
     return worker
 
 
-async def test_the_person_is_told_and_the_log_holds_the_stop(world: World) -> None:
+async def test_the_person_gets_a_notice_and_the_log_gets_an_event_about_stopped_mail(world: World) -> None:
     worker = await send_too_much(world)
     assert await AlarmJob(world.store, world.guard).run_once() is None
     (notice,) = await world.unread()
@@ -39,7 +39,7 @@ async def test_an_alarm_is_reported_once(world: World) -> None:
     assert len(await world.unread()) == 1
 
 
-async def test_a_stopped_thread_is_the_subject_of_its_event(world: World) -> None:
+async def test_the_event_about_a_stopped_thread_names_the_thread_as_its_subject(world: World) -> None:
     alarm = Alarm("loop:msg_1", "prj_00000000000000000000000000", "a and b answer each other", "Stopped.", "msg_1")
     world.guard.put_back_alarms([alarm])
     await AlarmJob(world.store, world.guard).run_once()
@@ -48,7 +48,7 @@ async def test_a_stopped_thread_is_the_subject_of_its_event(world: World) -> Non
 
 
 class FullStore:
-    """A store on a full disk."""
+    """A store that refuses writes because the disk is full."""
 
     async def write(self, work: object, *, quick: bool = False) -> None:
         raise errors.StorageFull("The disk is full.")

@@ -1,4 +1,4 @@
-"""Free pages of the database file are released in slices; some free pages stay for new rows."""
+"""The job releases free pages of the database file in slices, and keeps some free pages for new rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Old events and old idempotency keys are deleted in batches."""
+"""The job deletes old events and old idempotency keys in batches."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ async def test_events_are_kept_for_ever_with_zero_days(world: World) -> None:
     assert await horizon(world) == 0 and len(await world.log()) == 2
 
 
-async def test_events_of_the_last_days_are_kept(world: World) -> None:
+async def test_events_are_kept_for_the_set_number_of_days(world: World) -> None:
     await world.task()
     world.clock.advance(90 * DAY)
     job = EventRetentionJob(world.store, events_days=90)
@@ -71,7 +71,7 @@ async def test_events_of_the_last_days_are_kept(world: World) -> None:
     assert await horizon(world) == 1, "the last event of the log always stays"
 
 
-async def test_a_full_batch_is_followed_by_the_next_at_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_job_is_due_again_at_once_after_a_full_batch(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "job_batch_rows_max", 2)
     for _ in range(3):
         await world.task()

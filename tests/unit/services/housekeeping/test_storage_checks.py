@@ -1,4 +1,4 @@
-"""The daily check of the stored data: its times, the asks about damage, and their answers."""
+"""The job checks the stored data once a day and asks the person about damage."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ AFTER_START = timedelta(seconds=limits.check_after_start_seconds)
 
 
 class Check:
-    """A check with set findings, or with an error."""
+    """A check that counts its runs and returns set findings or raises a set error."""
 
     def __init__(self) -> None:
         self.findings: list[DamageFinding] = []
@@ -41,7 +41,7 @@ class Check:
 
 
 class Checked:
-    """The job with its check, after the time in which a new server checks nothing."""
+    """The job and its check, at the time of the first check after the start of a server."""
 
     def __init__(self, world: World, home: Path) -> None:
         self.world = world
@@ -51,7 +51,7 @@ class Checked:
         world.clock.advance(AFTER_START.total_seconds())
 
     async def asks(self) -> list[Ask]:
-        """Return the open asks."""
+        """Return the open asks of all projects."""
         listed = await self.world.store.read(lambda tx: asks.list_asks(tx, self.world.dana, ask_ops.ListAsks()))
         return list(listed.asks)
 
@@ -72,10 +72,10 @@ async def test_a_check_that_cannot_run_is_repeated_later(checked: Checked, caplo
     assert await checked.job.run_once() == checked.world.clock.now() + AFTER_START
     assert "was not checked: The disk does not answer." in caplog.text
     await checked.job.run_once()
-    assert checked.check.runs == 1, "not at once"
+    assert checked.check.runs == 1, "the check is not repeated at once"
 
 
-async def test_damage_is_asked_about_once_and_has_no_choices(checked: Checked) -> None:
+async def test_the_person_is_asked_once_about_damage_without_choices(checked: Checked) -> None:
     checked.check.findings = [DATABASE]
     for _ in range(2):
         await checked.job.run_once()
@@ -94,7 +94,7 @@ async def test_the_ask_about_repaired_damage_is_withdrawn(checked: Checked) -> N
     assert await checked.asks() == [] and checked.health.problems == []
 
 
-async def test_noted_damage_is_asked_about_before_the_next_check(checked: Checked) -> None:
+async def test_the_person_is_asked_about_recorded_damage_before_the_next_check(checked: Checked) -> None:
     await checked.job.run_once()
     checked.health.record_finding(LOST, at=checked.world.clock.now())
     await checked.job.run_once()
@@ -102,7 +102,7 @@ async def test_noted_damage_is_asked_about_before_the_next_check(checked: Checke
     assert ask.choices == [ACCEPT_LOSS] and checked.check.runs == 1
 
 
-async def test_an_accepted_loss_is_forgotten(checked: Checked) -> None:
+async def test_a_loss_that_the_person_accepts_is_no_longer_a_problem(checked: Checked) -> None:
     checked.health.record_finding(LOST, at=checked.world.clock.now())
     await checked.job.run_once()
     (ask,) = await checked.asks()
@@ -111,7 +111,7 @@ async def test_an_accepted_loss_is_forgotten(checked: Checked) -> None:
     assert checked.health.problems == [] and await checked.asks() == []
 
 
-async def test_an_ask_that_is_put_aside_leaves_the_loss_known(checked: Checked) -> None:
+async def test_a_loss_stays_a_problem_if_the_person_withdraws_the_ask(checked: Checked) -> None:
     checked.health.record_finding(LOST, at=checked.world.clock.now())
     await checked.job.run_once()
     (ask,) = await checked.asks()
@@ -123,13 +123,15 @@ async def test_an_ask_that_is_put_aside_leaves_the_loss_known(checked: Checked) 
 
 @pytest.fixture
 async def empty_store(tmp_path: Path, clock: FakeClock) -> AsyncIterator[SqliteStore]:
-    """A store without a project."""
+    """Open a store without projects, and close it after the test."""
     store = SqliteStore(tmp_path / "empty.db", clock=clock)
     yield store
     await store.close()
 
 
-async def test_an_ask_waits_for_the_first_project(empty_store: SqliteStore, tmp_path: Path, clock: FakeClock) -> None:
+async def test_the_job_opens_no_ask_about_damage_before_the_first_project_exists(
+    empty_store: SqliteStore, tmp_path: Path, clock: FakeClock
+) -> None:
     health, check = StorageHealth(tmp_path), Check()
     health.record_finding(LOST, at=clock.now())
     await StorageCheckJob(empty_store, health, clock=clock, check=check).run_once()

@@ -1,4 +1,4 @@
-"""Old content files that no row names are removed."""
+"""The job removes old content files that no row names."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from maestro.services.housekeeping.stray_blobs import StrayBlobJob
 from maestro.testing.clock import FakeClock
 
 DAY = 24 * 3600
-LARGE = b"x" * (limits.inline_bytes_max + 1)  # stored as a file
+LARGE = b"x" * (limits.inline_bytes_max + 1)  # content of this size is stored as a file
 
 
 async def test_only_old_files_that_no_row_names_are_removed(
@@ -36,14 +36,14 @@ async def test_only_old_files_that_no_row_names_are_removed(
     for file in server.blobs.all_files():
         os.utime(file, (clock.now().timestamp(),) * 2)
     await job.run_once()
-    assert len(server.blobs.all_files()) == 2  # too young to judge
+    assert len(server.blobs.all_files()) == 2  # new files stay, because a request may still name them
     clock.advance(25 * 3600)
     await job.run_once()
     assert server.blobs.all_files() == [kept]
 
 
 async def test_an_old_file_that_a_request_stores_again_stays(server: Server, clock: FakeClock) -> None:
-    """A request holds a file before the request renews the file; the job must not remove the file between both steps."""
+    """A request holds a file before it renews the file; the job must not remove the file between both steps."""
     job = StrayBlobJob(server.store, server.blobs, clock=clock)
     with server.blobs.new_hold() as hold:
         hold.store_content(b"x" * (limits.inline_bytes_max + 1))
@@ -57,7 +57,7 @@ async def test_an_old_file_that_a_request_stores_again_stays(server: Server, clo
 
 
 def store_stray(world: World, content: bytes, *, age_seconds: float) -> Path:
-    """Store a content file that no row names, with an age."""
+    """Store a content file that no row names, set its age, and return the file."""
     before = set(world.blobs.all_files())
     world.blobs.store_content(content)
     (file,) = set(world.blobs.all_files()) - before
@@ -66,7 +66,7 @@ def store_stray(world: World, content: bytes, *, age_seconds: float) -> Path:
     return file
 
 
-async def test_the_next_batch_follows_at_once_and_the_next_round_after_hours(
+async def test_the_job_is_due_at_once_after_a_batch_and_after_six_hours_after_a_round(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "job_batch_rows_max", 2)
@@ -89,7 +89,7 @@ async def test_no_file_is_removed_during_a_backup(world: World) -> None:
     assert not file.exists()
 
 
-async def test_needed_files_do_not_stop_the_walk_over_all_files(
+async def test_the_job_checks_the_files_after_files_that_a_row_names(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "job_batch_rows_max", 1)

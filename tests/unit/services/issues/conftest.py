@@ -1,4 +1,4 @@
-"""An agent of each of the two projects of an issue."""
+"""Provide an agent of each of the two projects of an issue."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Parties:
 
     async def open_issue(self, by: Caller | None = None, **fields: Any) -> ops.OpenedIssue:
         values: dict[str, Any] = {"to": "other", "title": "Crash", "message": "It crashes."} | fields
-        self.world.clock.advance(0.01)  # each id is later than the id before
+        self.world.clock.advance(0.01)  # a later time gives each issue a later id
         made: ops.OpenedIssue = await self.world.do(
             self.operations.open_issue, ops.OpenIssue(**values), by=by or self.finder
         )
@@ -55,7 +55,7 @@ class Parties:
         return await self.world.do(issue_moves.reopen_issue, ops.ReopenIssue(id=issue.id, **fields), by=by)
 
     async def event_kinds(self, project: Project) -> list[str]:
-        """Return the kinds of the issue events in the log of a project, in their order."""
+        """Return the kinds of the issue events of a project in the order of the log."""
         return [
             event.kind for event in await self.world.log() if event.project == project.id and "issue" in event.kind
         ]
@@ -67,12 +67,12 @@ async def parties(world: World) -> Parties:
 
 
 def add_third_project(tx: Tx) -> str:
-    """Insert a project that is no party of the issues, and return its id."""
+    """Insert a project that is not a party of the issues, and return the id of the project."""
     project = Project("prj_00000000000000000000000002", "example.org/third", "third", [], tx.at)
     tx.projects.insert(project)
     return project.id
 
 
 async def edit_other(world: World, **fields: Any) -> None:
-    """Change settings of project other, the asked project."""
+    """Change settings of project other, which receives the issues."""
     await world.do(projects.edit_project, project_ops.EditProject(project="other", **fields))

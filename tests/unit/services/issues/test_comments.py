@@ -1,4 +1,4 @@
-"""Comments on issues, and the reopening of closed issues."""
+"""Both parties comment on an issue, and a comment of the opener may reopen a closed issue."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from maestro.domain.projects import InboundPolicy
 from maestro.operations import issues as ops
 
 
-async def test_a_session_of_a_third_project_may_not_comment(parties: Parties) -> None:
+async def test_a_session_of_a_third_project_may_not_comment_on_an_issue(parties: Parties) -> None:
     third = await parties.world.store.write(add_third_project)
     stranger = await parties.world.join("stranger", project=third)
     issue = await parties.open_issue()
@@ -36,7 +36,9 @@ async def test_a_reply_of_the_opener_reopens_the_issue_if_the_receiver_allows_re
     assert (await parties.show_issue(None, issue)).status == "completed"
 
 
-async def test_an_open_thread_continues_after_the_receiver_closed_its_inbox(parties: Parties) -> None:
+async def test_the_opener_comments_on_an_open_issue_after_the_receiver_closed_its_inbound_policy(
+    parties: Parties,
+) -> None:
     issue = await parties.open_issue()
     await edit_other(parties.world, inbound=InboundPolicy.CLOSED)
     assert (await parties.reply_to_issue(parties.finder, issue, "One more thing.")).issue == issue.ref
@@ -52,7 +54,7 @@ async def test_a_comment_goes_to_the_holder_and_acknowledges_the_answered_messag
     assert (await parties.world.unread(parties.keeper))[-1].subject == "Re: Crash"
 
 
-async def test_an_answer_of_the_asked_project_claims_the_thread(parties: Parties) -> None:
+async def test_a_comment_of_the_receiver_claims_the_thread_and_not_the_issue(parties: Parties) -> None:
     world = parties.world
     second = await world.join("second", project=OTHER.id)
     issue = await parties.open_issue()
@@ -63,16 +65,16 @@ async def test_an_answer_of_the_asked_project_claims_the_thread(parties: Parties
     assert (await parties.show_issue(None, issue)).status == "todo", "the issue itself has no holder"
 
 
-async def test_the_person_speaks_for_the_named_project(parties: Parties) -> None:
+async def test_a_comment_of_the_person_counts_as_a_comment_of_the_named_project(parties: Parties) -> None:
     issue = await parties.open_issue()
     await parties.close_issue(None, issue)
     await parties.reply_to_issue(None, issue, "Thanks.", project="other")
     assert (await parties.show_issue(None, issue)).status == "completed"
     await parties.reply_to_issue(None, issue, "It still crashes.", project="vc")
-    assert (await parties.show_issue(None, issue)).status == "todo", "only the asking project reopens by a reply"
+    assert (await parties.show_issue(None, issue)).status == "todo", "only a comment of the opener reopens an issue"
 
 
-async def test_too_many_quick_replies_stop_the_thread(parties: Parties) -> None:
+async def test_too_many_quick_comments_stop_the_thread(parties: Parties) -> None:
     issue = await parties.open_issue()
     with pytest.raises(errors.Looping):
         for number in range(100):
@@ -81,7 +83,7 @@ async def test_too_many_quick_replies_stop_the_thread(parties: Parties) -> None:
             await parties.reply_to_issue(speaker, issue, "Thanks!")
 
 
-async def test_a_check_refuses_a_comment_and_changes_nothing(parties: Parties) -> None:
+async def test_check_reply_refuses_a_comment_without_writing_an_event(parties: Parties) -> None:
     world, issue = parties.world, await parties.open_issue()
     stranger = await world.join("stranger", project=await world.store.write(add_third_project))
 

@@ -1,4 +1,4 @@
-"""Open an issue: the task, the first message, and the inbound policy of the asked project."""
+"""An issue is a task with a thread, and the inbound policy of the receiver decides who may open an issue."""
 
 from __future__ import annotations
 
@@ -61,10 +61,10 @@ async def test_the_inbound_policy_decides_which_projects_may_open_issues(
         else:
             with pytest.raises(errors.NotPermitted, match=f"other takes .*inbound = {inbound}"):
                 await way()
-    await parties.open_issue(by=world.dana)  # the person always may
+    await parties.open_issue(by=world.dana)  # the person may always open an issue
 
 
-async def test_the_attachments_of_the_mail_come_with_the_issue(parties: Parties, world: World) -> None:
+async def test_the_first_comment_of_an_issue_has_the_attachments_of_the_mail(parties: Parties, world: World) -> None:
     letter = SendMail(
         to=["other"], subject="Crash", message="See.", attach=[mail_shapes.MailFile(file_name="r.txt", content=b"x")]
     )
@@ -78,17 +78,17 @@ async def test_the_attachments_of_the_mail_come_with_the_issue(parties: Parties,
     assert [message.file_name for message in comment.attachments] == ["r.txt"] and comment.id == sent.id
 
 
-async def test_an_issue_is_a_task_and_a_message_to_the_asked_project(parties: Parties) -> None:
+async def test_an_opened_issue_is_a_task_of_the_receiver_and_a_message_to_the_receiver(parties: Parties) -> None:
     issue = await parties.open_issue(priority=Priority.HIGH)
     assert (issue.project_id, issue.from_project_id, issue.gates) == (OTHER.id, VC.id, [])
     assert (issue.priority, issue.description, issue.holder) == ("high", "It crashes.", None)
     (message,) = await parties.world.unread(parties.keeper)
     assert (message.priority, message.type, message.thread_id) == ("high", "query", issue.thread_id)
     kinds = [event.kind for event in await parties.world.log() if event.subject == issue.id]
-    assert kinds == ["task.created", "task.ready", "issue.opened", "issue.opened"], "one for each project"
+    assert kinds == ["task.created", "task.ready", "issue.opened", "issue.opened"], "each party has an issue event"
 
 
-async def test_issues_count_for_the_rate_limit(parties: Parties) -> None:
+async def test_opened_issues_count_for_the_rate_limit_of_mail(parties: Parties) -> None:
     with pytest.raises(errors.TooFast, match="messages went to other"):
         for _ in range(100):
             await parties.open_issue()

@@ -1,4 +1,4 @@
-"""Open issues and reply to issues."""
+"""The parties of an issue open the issue, reply to it, and make tasks depend on it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from maestro.services.issues.operations import needs_no_cycle_check
 from maestro.services.tasks import dependencies
 
 
-async def test_an_issue_goes_from_its_opening_to_its_end(parties: Parties) -> None:
+async def test_both_parties_get_messages_and_events_from_the_opening_to_the_closing_of_an_issue(
+    parties: Parties,
+) -> None:
     world = parties.world
     mine = await world.task(held_by=parties.finder)
     issue = await parties.open_issue(blocks=[mine.ref])
@@ -44,7 +46,7 @@ async def test_an_issue_goes_from_its_opening_to_its_end(parties: Parties) -> No
         ]  # fmt: skip
 
 
-async def test_a_cycle_across_projects_is_refused(parties: Parties) -> None:
+async def test_a_dependency_cycle_across_projects_is_refused(parties: Parties) -> None:
     mine = await parties.world.task(held_by=parties.finder)
     issue = await parties.open_issue(blocks=[mine.ref])
     await parties.claim_issue(parties.keeper, issue)
@@ -53,7 +55,7 @@ async def test_a_cycle_across_projects_is_refused(parties: Parties) -> None:
         await parties.world.do(dependencies.change_dependencies, depend, by=parties.keeper)
 
 
-async def test_the_only_held_task_is_the_origin_of_an_issue(parties: Parties) -> None:
+async def test_the_only_task_that_the_opener_holds_is_the_origin_of_an_issue(parties: Parties) -> None:
     world = parties.world
     assert (await parties.open_issue()).found_in is None
     first = await world.task(held_by=parties.finder)
@@ -70,13 +72,13 @@ async def test_the_person_opens_an_issue_without_naming_a_project(parties: Parti
     assert named.from_project == "vc"
 
 
-async def test_only_movable_tasks_are_made_to_depend_on_an_issue(parties: Parties) -> None:
+async def test_only_tasks_that_the_caller_may_move_are_made_to_depend_on_an_issue(parties: Parties) -> None:
     world = parties.world
     free = await world.task()
     before = len(await world.log())
     with pytest.raises(errors.NotHeld):
         await parties.open_issue(blocks=[free.ref])
-    assert len(await world.log()) == before, "no issue is left behind"
+    assert len(await world.log()) == before, "the refused request leaves no issue"
     issue = await parties.open_issue(by=await world.boss("boss"), blocks=[free.ref, free.id])
     assert [task.ref for task in (await parties.show_issue(None, issue)).dependants] == [free.ref]
 

@@ -1,4 +1,4 @@
-"""The thread and the opener of an issue after a move of its task."""
+"""A move of the task of an issue changes the thread, informs the opener and logs events for both projects."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from maestro.operations import task_shapes
 from maestro.services.tasks import moves
 
 
-async def test_a_closed_issue_is_offered_to_no_agent(parties: Parties) -> None:
+async def test_agents_of_the_receiver_get_no_mail_about_a_closed_issue(parties: Parties) -> None:
     issue = await parties.open_issue()
     await parties.close_issue(None, issue, wont_fix=True, message="Not ours.")
     assert await parties.world.subjects(parties.keeper) == []
@@ -17,7 +17,7 @@ async def test_a_closed_issue_is_offered_to_no_agent(parties: Parties) -> None:
     assert (told.subject, told.body) == ("other#1 is closed as cancelled: Crash", "Not ours.")
 
 
-async def test_the_opener_is_told_of_the_result_with_the_text_or_the_reason(parties: Parties) -> None:
+async def test_the_opener_gets_the_result_of_the_issue_with_a_text_or_the_reason(parties: Parties) -> None:
     world = parties.world
     fixed, failed = await parties.open_issue(title="First"), await parties.open_issue(title="Second")
     await parties.claim_issue(parties.keeper, fixed)
@@ -31,7 +31,7 @@ async def test_the_opener_is_told_of_the_result_with_the_text_or_the_reason(part
     ]
 
 
-async def test_the_opener_is_told_of_a_reopening_by_the_asked_project_only(parties: Parties) -> None:
+async def test_the_opener_gets_a_message_about_a_reopening_by_the_receiver_only(parties: Parties) -> None:
     world, issue = parties.world, await parties.open_issue()
     boss = await world.boss("boss", project=OTHER.id)
     for caller in (boss, parties.finder, await world.join("peer")):
@@ -42,7 +42,7 @@ async def test_the_opener_is_told_of_a_reopening_by_the_asked_project_only(parti
     assert (await parties.event_kinds(VC)).count("issue.reopened") == 3
 
 
-async def test_an_opener_that_makes_the_move_gets_no_message(parties: Parties) -> None:
+async def test_an_opener_who_closes_the_issue_gets_no_message(parties: Parties) -> None:
     issue = await parties.open_issue(by=parties.world.dana, project="vc")
     await parties.close_issue(None, issue)
     assert await parties.world.subjects() == []
@@ -57,12 +57,12 @@ async def test_the_holder_of_the_task_holds_the_thread(parties: Parties) -> None
     assert await world.subjects(second) == ["Crash"]
 
 
-async def test_moves_of_other_tasks_are_no_issue_events(parties: Parties) -> None:
+async def test_moves_of_a_task_that_is_no_issue_write_no_issue_events(parties: Parties) -> None:
     await parties.world.task(held_by=parties.finder)
     assert await parties.event_kinds(VC) == []
 
 
-async def test_both_projects_log_each_event_with_the_asking_project(parties: Parties) -> None:
+async def test_both_projects_log_each_issue_event_with_the_name_of_the_opening_project(parties: Parties) -> None:
     await parties.claim_issue(parties.keeper, await parties.open_issue())
     claims = [event for event in await parties.world.log() if event.kind == "issue.claimed"]
     assert [event.project for event in claims] == [OTHER.id, VC.id]

@@ -1,4 +1,4 @@
-"""Lists of issues, and an issue with its thread, as each caller may see them."""
+"""Callers see lists of issues and an issue with its thread; a third project sees no texts."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ async def test_issues_are_listed_by_project_and_status_in_pages(parties: Parties
     assert [message.title for message in (*first.issues, *rest.issues)] == ["Issue 1", "Issue 2"]
 
 
-async def test_a_reply_answers_the_last_message_of_another_sender(parties: Parties) -> None:
+async def test_last_message_of_others_returns_the_last_message_of_another_sender(parties: Parties) -> None:
     world, issue = parties.world, await parties.open_issue()
 
     async def answered(caller: Caller) -> str | None:
@@ -125,7 +125,7 @@ async def test_a_reply_answers_the_last_message_of_another_sender(parties: Parti
     assert (await answered(parties.finder), await answered(parties.keeper)) == ("Which version?", "1.3")
 
 
-async def test_a_shown_issue_names_its_opener_and_marks_its_messages_as_read(parties: Parties) -> None:
+async def test_a_shown_issue_names_its_opener_and_its_receipt_marks_the_messages_as_read(parties: Parties) -> None:
     world, issue = parties.world, await parties.open_issue()
     shown = await parties.show_issue(parties.keeper, issue)
     assert (shown.opener, shown.from_project, shown.thread_id) == ("finder", "vc", issue.thread_id)
@@ -134,6 +134,6 @@ async def test_a_shown_issue_names_its_opener_and_marks_its_messages_as_read(par
     assert await world.subjects(parties.keeper) == []
 
 
-async def test_an_unknown_cursor_of_a_list_is_refused(parties: Parties) -> None:
+async def test_a_cursor_of_the_list_of_issues_that_is_no_number_is_refused(parties: Parties) -> None:
     with pytest.raises(errors.Invalid):
         await parties.world.do(views.list_issues, ops.ListIssues(project="other", cursor="yesterday"))

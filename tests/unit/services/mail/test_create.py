@@ -1,4 +1,4 @@
-"""Store messages: threads, deliveries, attachments, the log, and the sender that the server attests."""
+"""A posted message gets a thread, deliveries, attachments, a log entry, and a sender that the server attests."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def test_a_message_starts_its_own_thread_and_an_answer_joins_the_thread(wo
     assert first.seq < answer.seq < placed.seq
 
 
-async def test_each_mailbox_gets_one_delivery(world: World) -> None:
+async def test_each_mailbox_gets_one_delivery_of_a_message(world: World) -> None:
     again = MailTarget(VC.id, VC.id, reason="w has ended", name="vc")
     message = await post(world, targets=[TO_PROJECT, MailTarget(HUMAN_MAILBOX, None), again])
     assert await world.states(message) == {VC.id: "sent", HUMAN_MAILBOX: "sent"}
@@ -83,7 +83,7 @@ async def test_a_critical_message_of_an_agent_to_another_project_counts_as_high(
     assert message.priority is priority
 
 
-async def test_attachments_keep_their_order(world: World) -> None:
+async def test_the_attachments_of_a_message_keep_their_order(world: World) -> None:
     files = [(f"{number}.txt", StoredContent(b"x", None, 1, f"sha {number}")) for number in range(20)]
     message = await post(world, attachments=files)
     assert [attachment.file_name for attachment in message.attachments] == [name for name, _ in files]
@@ -91,7 +91,7 @@ async def test_attachments_keep_their_order(world: World) -> None:
     assert stored is not None and stored.attachments == message.attachments
 
 
-async def test_a_body_in_a_file_is_shown_by_its_preview(world: World) -> None:
+async def test_a_message_with_its_body_in_a_file_shows_the_preview(world: World) -> None:
     body = StoredContent(None, "sha", 100_000, "sha")
     message = await post(world, body=body, preview="The beginning")
     assert (message.body, message.truncated) == ("The beginning", True)
@@ -99,7 +99,7 @@ async def test_a_body_in_a_file_is_shown_by_its_preview(world: World) -> None:
     assert (whole.body, whole.truncated) == ("Rebase before you go on.", False)
 
 
-async def test_the_sender_comes_from_the_knowledge_of_the_server(world: World) -> None:
+async def test_the_server_fills_in_the_sender_from_the_caller(world: World) -> None:
     worker = msgspec.structs.replace(await world.join("w"), address="dave/vc")
 
     async def sender_of(caller: Caller) -> tuple[Any, ...]:
@@ -119,7 +119,7 @@ def test_a_session_reads_its_own_mailbox_and_the_shared_mailboxes() -> None:
     assert create.own_mailboxes(member) == ["ses_1", "mem_1", DAVE.id, VC.id]
 
 
-def test_the_person_reads_the_persons_mailbox_and_an_unknown_caller_none(world: World) -> None:
+def test_the_person_reads_one_mailbox_and_an_unidentified_caller_reads_none(world: World) -> None:
     assert create.own_mailboxes(world.dana) == [HUMAN_MAILBOX]
     assert create.own_mailboxes(Caller(Role.NOBODY, "nobody")) == []
 
@@ -129,6 +129,6 @@ def test_tokens_in_an_inline_body_are_hidden() -> None:
     assert content.body == f"My token is {HIDDEN_TOKEN}.".encode() and content.size == len(content.body)
 
 
-def test_a_body_that_an_inbox_shows_whole_fits_into_the_row() -> None:
+def test_a_body_fits_inline_up_to_the_size_that_an_inbox_shows_whole() -> None:
     assert create.fits_inline("x" * limits.inbox_body_chars_max)
     assert not create.fits_inline("x" * (limits.inbox_body_chars_max + 1))

@@ -1,4 +1,4 @@
-"""Limits of mail: messages a minute and quick replies, with an alarm for the person."""
+"""Limits stop too many messages a minute and too many quick replies, and the person gets an alarm."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ World = Any
 
 
 async def tell(world: World) -> None:
-    """What the running server does when the guard has stopped something."""
+    """Run the alarm job, as the server does after the limiter has stopped a message."""
     await AlarmJob(world.store, world.guard).run_once()
 
 
 async def flood(world: World, by: Any, *to: str) -> int:
-    """Send until it is refused; how many went out."""
+    """Send messages until a message is refused, and return the number of sent messages."""
     count = 0
     try:
         while True:
@@ -38,7 +38,7 @@ async def test_messages_to_a_mailbox_are_limited_within_a_minute(world: World) -
     with pytest.raises(errors.TooFast) as refused:
         await world.send(worker, "x")
     assert refused.value.data["per_minute"] == 20 and "minute" in refused.value.hint
-    await world.send(worker, "human")  # another mailbox is counted by itself
+    await world.send(worker, "human")  # each mailbox has its own count
     world.clock.advance(59)
     with pytest.raises(errors.TooFast):
         await world.send(worker, "x")
@@ -65,7 +65,7 @@ async def test_the_person_gets_one_alarm_an_hour_for_each_cause(world: World) ->
     assert len(await world.unread()) == 2
 
 
-async def test_a_refused_message_leaves_no_trace(world: World) -> None:
+async def test_a_refused_message_reaches_no_mailbox(world: World) -> None:
     worker, peer = await world.join("w"), await world.join("x")
     sent = await flood(world, worker, "x")
     with pytest.raises(errors.TooFast):
@@ -80,7 +80,7 @@ async def test_mail_of_the_person_is_not_limited(world: World) -> None:
     assert len(await world.unread(peer)) == 25
 
 
-async def test_a_limit_of_zero_limits_nothing(world: World) -> None:
+async def test_a_limit_of_zero_refuses_no_message(world: World) -> None:
     worker = await world.join("w")
     free = MailLimiter(world.families, per_minute=0, per_minute_of_family=0, per_minute_of_project=0)
 
@@ -105,7 +105,7 @@ async def test_a_broadcast_counts_as_one_message(world: World) -> None:
 
 
 async def loop(world: World, one: Any, two: Any, *, pause: float = 1) -> tuple[Any, int]:
-    """Each answers the other at once until that is refused: the last message, and how many answers there were."""
+    """Let two sessions answer each other until a reply is refused; return the last message and the reply count."""
     last, count = await world.send(one, two.name, subject="Thanks"), 0
     while True:
         world.clock.advance(pause)
@@ -140,7 +140,7 @@ async def test_a_stopped_thread_continues_after_a_pause_or_a_message_of_the_pers
     await world.reply(answerer, last)
 
 
-async def test_answers_with_pauses_are_not_limited(world: World) -> None:
+async def test_replies_with_pauses_are_not_limited(world: World) -> None:
     one, two = await world.join("one"), await world.join("two")
     last = await world.send(one, "two")
     for _ in range(limits.mail_hops_max * 2):

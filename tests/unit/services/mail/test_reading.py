@@ -1,4 +1,4 @@
-"""Inboxes: the offered mail, its order, and reading without marking."""
+"""Callers read inboxes, sent mail and the mail of projects and tasks in order and in pages."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def test_the_most_urgent_mail_of_all_mailboxes_comes_first_and_then_the_ol
     assert [one.subject for one in rest.messages] == ["vc normal", "w normal", "w low"]
 
 
-async def test_an_inbox_can_be_filtered(world: World) -> None:
+async def test_an_inbox_is_filtered_by_type_task_and_priority(world: World) -> None:
     worker = await world.join("w")
     await world.task()
     await world.send(None, "w", subject="query", type=MessageType.QUERY)
@@ -73,19 +73,19 @@ async def test_all_mail_is_listed_newest_first_and_only_new_mail_is_confirmed(wo
     assert (await inbox(world, worker, all=True, peek=True)).receipt == ""
 
 
-async def test_grouping_is_left_to_whoever_draws_it(world: World) -> None:
+async def test_a_page_says_whether_the_caller_wants_messages_grouped_by_thread(world: World) -> None:
     worker = await world.join("w")
     await world.send(None, "w")
     assert (await inbox(world, worker, thread=True)).grouped and not (await inbox(world, worker)).grouped
 
 
 @pytest.mark.parametrize("cursor", ["x", "1", "1.x", ".1", "-1.2", "1.2.3", "1." + "9" * 40, "²·³"])
-async def test_an_unknown_cursor_is_refused(world: World, cursor: str) -> None:
+async def test_an_invalid_cursor_of_an_inbox_is_refused(world: World, cursor: str) -> None:
     with pytest.raises(errors.Invalid):
         await inbox(world, world.dana, cursor=cursor)
 
 
-async def test_the_person_and_sessions_above_read_an_inbox_without_marking(world: World) -> None:
+async def test_the_person_and_the_sessions_above_read_an_inbox_without_marking_mail(world: World) -> None:
     top = await world.boss("top")
     boss = await world.boss("boss", under=top)
     worker, peer = await world.join("w", under=boss), await world.join("x", under=boss)
@@ -106,7 +106,7 @@ async def test_the_person_and_sessions_above_read_an_inbox_without_marking(world
         await inbox(world, boss, of="w")
 
 
-async def test_a_coordinators_freshness_comes_with_the_mail(world: World) -> None:
+async def test_an_inbox_page_says_whether_the_coordinator_was_heard_recently(world: World) -> None:
     boss = await world.boss("boss")
     worker = await world.join("w", under=boss)
     told = (await inbox(world, worker)).coordinator
@@ -118,7 +118,7 @@ async def test_a_coordinators_freshness_comes_with_the_mail(world: World) -> Non
     assert (await inbox(world, boss)).coordinator is None and (await inbox(world, world.dana)).coordinator is None
 
 
-async def test_showing_a_message_gives_a_receipt_to_its_recipients_only(world: World) -> None:
+async def test_a_shown_message_has_a_receipt_for_its_recipients_only(world: World) -> None:
     worker, peer = await world.join("w"), await world.join("x")
     sent = await world.send(None, "w", subject="Hello")
     request = ops.OneMessage(id=sent.id)
@@ -128,7 +128,7 @@ async def test_showing_a_message_gives_a_receipt_to_its_recipients_only(world: W
         assert (await world.store.read(lambda tx, c=caller: world.reading.show_message(tx, c, request))).receipt == ""
 
 
-async def test_sent_mail_is_listed_with_its_receipts(world: World) -> None:
+async def test_sent_mail_is_listed_with_the_status_of_its_deliveries(world: World) -> None:
     worker, peer = await world.join("w"), await world.join("x")
     for number in range(3):
         await world.send(worker, "x", subject=str(number))
@@ -141,7 +141,7 @@ async def test_sent_mail_is_listed_with_its_receipts(world: World) -> None:
     assert [one.subject for one in page.messages] == ["0"] and page.cursor is None
 
 
-async def test_the_inbox_of_a_project_is_for_its_own_sessions_and_a_look_changes_nothing(world: World) -> None:
+async def test_only_sessions_of_a_project_and_the_person_read_its_inbox_and_no_mail_is_marked(world: World) -> None:
     worker, stranger = await world.join("w"), await world.join("s", project=OTHER)
     for number in range(3):
         await world.send(None, "vc", subject=str(number))
@@ -175,7 +175,7 @@ async def test_the_person_has_one_mailbox_for_all_projects(world: World) -> None
     ]
 
 
-async def test_pages_of_a_tasks_mail_continue_after_hidden_messages(world: World) -> None:
+async def test_pages_of_the_mail_of_a_task_continue_after_messages_that_the_caller_may_not_see(world: World) -> None:
     stranger, worker = await world.join("stranger", project=OTHER), await world.join("w")
     task = await world.task()
     for number in range(4):

@@ -1,4 +1,4 @@
-"""Receipts: callers that may confirm mail, and the state that a confirmation proves."""
+"""A receipt confirms mail only for its recipients, and the confirmation sets the status of the deliveries."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def test_reading_an_inbox_alone_marks_no_mail(world: World) -> None:
     assert await world.states(sent) == {worker.name: "sent"}
 
 
-async def test_the_cursor_of_the_next_call_confirms_the_mail(world: World) -> None:
+async def test_the_cursor_in_the_next_call_confirms_the_mail_of_the_page(world: World) -> None:
     worker = await world.join("w")
     first, second = await world.send(None, "w", subject="1"), await world.send(None, "w", subject="2")
     page = await inbox(world, worker, limit=1)
@@ -55,15 +55,17 @@ async def test_the_cursor_of_the_next_call_confirms_the_mail(world: World) -> No
     ]
 
 
-async def test_a_receipt_may_say_less_and_says_how(world: World) -> None:
+async def test_a_confirmation_may_set_the_step_delivered_and_stores_the_channel(world: World) -> None:
     worker = await world.join("w")
     sent = await world.send(None, "w")
     receipt = (await inbox(world, worker)).receipt
     assert await confirm(world, worker, receipt, step=ReceiptStep.DELIVERED, via="hook") == 1
-    assert await confirm(world, worker, receipt, step=ReceiptStep.DELIVERED) == 0  # once
+    assert (
+        await confirm(world, worker, receipt, step=ReceiptStep.DELIVERED) == 0
+    )  # the second confirmation changes nothing
     (one,) = await world.store.read(lambda tx: tx.deliveries.of_message(1))
     assert (one.status, one.via, one.by) == ("delivered", "hook", worker.name)
-    assert len(await world.unread(worker)) == 1  # handed over, not read: it is offered again
+    assert len(await world.unread(worker)) == 1  # mail that is delivered but not read is offered again
     assert await confirm(world, worker, receipt) == 1
     assert await world.states(sent) == {worker.name: "read"}
 
@@ -82,7 +84,7 @@ async def test_mail_with_a_cut_body_stays_delivered_until_the_whole_body_is_show
     assert await world.states(sent) == {worker.name: "read"} and await world.unread(worker) == []
 
 
-async def test_a_body_of_the_largest_size_is_shown_whole(world: World) -> None:
+async def test_a_body_of_the_largest_inbox_size_is_shown_whole(world: World) -> None:
     worker = await world.join("w")
     sent = await world.send(None, "w", message="ä" * limits.inbox_body_chars_max)
     (one,) = await world.read(worker)
@@ -90,7 +92,7 @@ async def test_a_body_of_the_largest_size_is_shown_whole(world: World) -> None:
     assert await world.states(sent) == {worker.name: "read"}
 
 
-async def test_a_page_ends_where_its_bodies_together_are_too_long(world: World) -> None:
+async def test_a_page_cuts_the_body_that_exceeds_the_size_of_the_page(world: World) -> None:
     worker = await world.join("w")
     body = "x" * limits.inbox_body_chars_max
     count = limits.inbox_chars_max // len(body) + 1
@@ -103,7 +105,7 @@ async def test_a_page_ends_where_its_bodies_together_are_too_long(world: World) 
     assert len(await world.unread(worker)) == 1
 
 
-async def test_a_peek_gives_no_receipt_and_pages_by_itself(world: World) -> None:
+async def test_a_peek_gives_no_receipt_and_continues_by_its_cursor(world: World) -> None:
     worker = await world.join("w")
     for number in range(3):
         await world.send(None, "w", subject=str(number))
@@ -150,11 +152,11 @@ async def test_only_recipients_acknowledge_mail(world: World) -> None:
     assert await world.unread(worker) == []
     with pytest.raises(errors.NotFound):
         await world.do(receipts.acknowledge_messages, ops.AcknowledgeMail(ids=[one.id]), by=peer)
-    await world.do(receipts.acknowledge_messages, ack, by=worker)  # again changes nothing
+    await world.do(receipts.acknowledge_messages, ack, by=worker)  # a second acknowledgement changes nothing
     assert [event.kind for event in await world.log()].count("mail.acknowledged") == 2
 
 
-async def test_one_wrong_id_acknowledges_nothing(world: World) -> None:
+async def test_an_acknowledgement_with_a_wrong_id_acknowledges_no_message(world: World) -> None:
     worker = await world.join("w")
     sent = await world.send(None, "w")
     with pytest.raises(errors.NotFound):
@@ -192,7 +194,7 @@ async def test_a_delivery_in_a_shared_mailbox_names_its_reader(world: World) -> 
     assert await world.unread(two) == [] and await world.states(sent) == {ada.id: "read"}
 
 
-async def test_the_status_names_each_recipient(world: World) -> None:
+async def test_the_status_of_a_message_names_each_recipient(world: World) -> None:
     await world.member("ada")
     worker = await world.join("w")
     sent = await world.send(worker, "@ada", "vc", "dave/vc", "human", "w")
@@ -217,7 +219,7 @@ async def test_a_sender_waits_until_all_recipients_have_read_the_mail(world: Wor
     await world.read(two)
     answered = await waits
     assert [delivery.status for delivery in answered.deliveries] == ["read", "read"]
-    assert (await waiting(world, sent, "delivered")).id == sent.id  # further than that already
+    assert (await waiting(world, sent, "delivered")).id == sent.id  # mail that is read counts as delivered
 
 
 async def test_mail_that_is_not_read_in_time_is_stored_but_not_confirmed(world: World) -> None:

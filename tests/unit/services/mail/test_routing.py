@@ -1,4 +1,4 @@
-"""From an address to a mailbox: all forms of addresses, refusals, and mail for ended sessions."""
+"""Each form of address resolves to a mailbox or an error, and mail for an ended session goes to a live session."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ async def resolve(world: World, text: str, by: Caller | None = None, project: st
     return found
 
 
-async def test_every_form_of_address_leads_to_its_mailbox(world: World) -> None:
+async def test_every_form_of_address_resolves_to_its_mailbox(world: World) -> None:
     boss = await world.boss("boss")
     worker = await world.join("parser", under=boss, path="/src/dave/vc/src")
     sibling = await world.join("lexer", under=boss)
@@ -59,10 +59,10 @@ async def test_every_form_of_address_leads_to_its_mailbox(world: World) -> None:
     }
     for text, mailbox in forms.items():
         assert (await resolve(world, text, sibling)).mailbox == mailbox, text
-        assert (await resolve(world, text, project="vc")).mailbox == mailbox, text  # the person, in a directory of vc
+        assert (await resolve(world, text, project="vc")).mailbox == mailbox, text  # as the person in project vc
 
 
-async def test_a_target_names_its_recipient(world: World) -> None:
+async def test_a_target_has_the_name_of_the_recipient(world: World) -> None:
     worker = await world.join("parser")
     await world.member("ada")
     named = [await resolve(world, text, worker) for text in ("parser", "@ada", "vc", "dave/vc", "human")]
@@ -71,7 +71,7 @@ async def test_a_target_names_its_recipient(world: World) -> None:
     ]
 
 
-async def test_an_ambiguous_name_is_refused_with_its_candidates(world: World) -> None:
+async def test_an_ambiguous_name_is_refused_with_the_candidates(world: World) -> None:
     worker, named = await world.join("parser"), await world.join("other")
     with pytest.raises(errors.Ambiguous) as refused:
         await resolve(world, "other", worker)
@@ -86,7 +86,7 @@ async def test_a_name_means_a_session_of_the_project_at_hand_only(world: World) 
     assert (await resolve(world, "w", there)).mailbox == there.name
     assert (await resolve(world, "w", project="other")).mailbox == there.name
     with pytest.raises(errors.NotFound):
-        await resolve(world, "w")  # the person, nowhere
+        await resolve(world, "w")  # as the person without a project
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ async def test_a_name_means_a_session_of_the_project_at_hand_only(world: World) 
         ("vc#99", "maestro task list"),
     ],
 )
-async def test_an_unknown_address_is_not_found_and_the_hint_says_how_to_list(
+async def test_an_unknown_address_is_not_found_and_the_hint_names_a_list_command(
     world: World, text: str, hint: str
 ) -> None:
     worker = await world.join("w")
@@ -110,7 +110,7 @@ async def test_an_unknown_address_is_not_found_and_the_hint_says_how_to_list(
     assert hint in refused.value.hint
 
 
-async def test_a_bare_name_of_a_member_leads_to_the_members_mailbox(world: World) -> None:
+async def test_a_member_name_without_an_at_sign_is_not_found_and_the_hint_names_the_address(world: World) -> None:
     worker = await world.join("w")
     await world.member("ada")
     with pytest.raises(errors.NotFound) as refused:
@@ -126,7 +126,7 @@ async def test_an_archived_member_gets_no_mail(world: World) -> None:
             await resolve(world, text, worker)
 
 
-async def test_mail_to_a_task_goes_to_its_holder_else_its_creator_else_the_project(world: World) -> None:
+async def test_mail_to_a_task_goes_to_the_holder_else_to_the_creator_else_to_the_project(world: World) -> None:
     boss = await world.boss("boss")
     worker = await world.join("w", under=boss)
     await world.task(by=boss)
@@ -140,7 +140,7 @@ async def test_mail_to_a_task_goes_to_its_holder_else_its_creator_else_the_proje
     assert (await resolve(world, "vc#1")).mailbox == VC
 
 
-async def test_mail_to_a_task_never_goes_to_its_sender(world: World) -> None:
+async def test_mail_to_a_task_does_not_go_to_the_sender(world: World) -> None:
     boss = await world.boss("boss")
     worker = await world.join("w", under=boss)
     await world.task(by=boss, held_by=worker)
@@ -151,15 +151,15 @@ async def test_mail_to_a_task_never_goes_to_its_sender(world: World) -> None:
     assert (await resolve(world, "vc#3", worker)).mailbox == HUMAN_MAILBOX
 
 
-async def test_the_coordinator_of_a_session_without_one_is_the_person(world: World) -> None:
+async def test_mail_to_the_coordinator_goes_to_the_person_if_the_session_has_no_coordinator(world: World) -> None:
     assert (await resolve(world, "coordinator", await world.join("w"))).mailbox == HUMAN_MAILBOX
 
 
-async def test_the_coordinator_for_the_person_is_the_only_coordinator(world: World) -> None:
+async def test_the_address_coordinator_of_the_person_means_the_only_top_coordinator(world: World) -> None:
     with pytest.raises(errors.NotFound):
         await resolve(world, "coordinator", project="vc")
     boss = await world.boss("boss")
-    await world.boss("deputy", under=boss)  # not at the top
+    await world.boss("deputy", under=boss)  # a deputy is not a top coordinator
     await world.join("w", under=boss)
     assert (await resolve(world, "coordinator", project="vc")).mailbox == boss.name
     await world.boss("rival")
@@ -189,13 +189,13 @@ async def test_mail_for_an_ended_session_goes_up_to_the_next_live_session_with_a
     await world.store.write(lambda tx: tx.sessions.set_successor(boss.name, successor_id=heir.name))
     assert await goes() == (heir.name, "w has ended (failed); the message goes to heir")
     await world.end(heir)
-    assert (await goes())[0] == top.name  # the successor's own coordinator
+    assert (await goes())[0] == top.name  # the coordinator of the successor
     await world.end(top)
     mailbox, reason = await goes()
     assert mailbox == HUMAN_MAILBOX and reason == "w has ended (failed), and no session above it is active"
 
 
-async def test_mail_to_a_succeeded_coordinator_goes_to_its_successor(world: World) -> None:
+async def test_mail_to_an_ended_coordinator_goes_to_the_successor_that_adopted_its_sessions(world: World) -> None:
     boss, heir = await world.boss("boss"), await world.boss("heir")
     worker = await world.join("w", under=boss)
     await world.end(boss, "lost")
@@ -205,7 +205,7 @@ async def test_mail_to_a_succeeded_coordinator_goes_to_its_successor(world: Worl
     assert (await resolve(world, boss.name, worker)).mailbox == heir.name
 
 
-async def test_an_endless_chain_of_successors_is_given_up(world: World) -> None:
+async def test_mail_to_a_session_in_a_cycle_of_ended_successors_goes_to_the_person(world: World) -> None:
     one, two = await world.boss("one"), await world.boss("two")
     for gone, heir in ((one, two), (two, one)):
         await world.store.write(lambda tx, g=gone, h=heir: tx.sessions.set_successor(g.name, successor_id=h.name))

@@ -1,4 +1,4 @@
-"""Find mail by its words, at once after the send, for callers that may read the mail."""
+"""A search finds sent mail by its words at once, for callers that may read the mail."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ async def found(world: World, query: str, by: Any = None, **fields: Any) -> list
     return [message.subject for message in page.messages]
 
 
-async def test_mail_is_found_by_words_phrases_and_beginnings(world: World) -> None:
+async def test_a_search_finds_mail_by_words_phrases_and_beginnings_of_words(world: World) -> None:
     await world.join("w")
     await world.send(None, "w", subject="one", message="Deadlock in the pool, LOCK order reversed")
     await world.send(None, "w", subject="two", message="the pool is order less, lock it")
@@ -44,10 +44,10 @@ async def test_mail_is_found_by_words_phrases_and_beginnings(world: World) -> No
     "query",
     ['pool" OR "x', "pool)", "NEAR(pool)", "pool -lock", "scope:prj", "a^b", 'say "unfinished', "{pool}", "*x"],
 )
-async def test_typed_text_is_never_an_operator(world: World, query: str) -> None:
+async def test_a_query_with_characters_of_search_operators_is_no_error(world: World, query: str) -> None:
     await world.join("w")
     await world.send(None, "w", subject="s", message="pool lock")
-    await found(world, query)  # finds or does not, but is never a fault
+    await found(world, query)  # the result does not matter: the query must not raise an error
 
 
 @pytest.mark.parametrize("query", ["*", '""', "- ! ?", '"  "'])
@@ -70,13 +70,13 @@ async def test_a_session_finds_mail_that_its_project_sent_or_received(world: Wor
             await found(world, "alpha", worker, **fields)
 
 
-async def test_a_body_in_a_file_is_found(world: World) -> None:
+async def test_a_search_finds_mail_with_its_body_in_a_file(world: World) -> None:
     await world.join("w")
     await world.send(None, "w", subject="long", message="x " * limits.inline_bytes_max + "needle")
     assert await found(world, "needle") == ["long"]
 
 
-async def test_pages_continue_and_batches_are_indexed_to_the_end(
+async def test_a_search_indexes_all_batches_and_continues_in_pages(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "search_index_rows_max", 2)
@@ -101,9 +101,9 @@ async def test_the_index_job_indexes_sent_mail(world: World, monkeypatch: pytest
     for _ in range(3):
         await world.send(None, "w")
     job = MailSearch(world.store, world.blobs, clock=world.clock)
-    assert await job.run_once() == world.clock.now()  # it has only looked: more might be coming
+    assert await job.run_once() == world.clock.now()  # the first round only looks, because more mail may follow
     assert await behind(world) == 3
-    assert await job.run_once() == world.clock.now()  # nothing came, and there is more than one batch
+    assert await job.run_once() == world.clock.now()  # no mail followed, and one batch remains
     assert await behind(world) == 1
     await job.run_once()
     assert await behind(world) == 0 and await job.run_once() is None
@@ -123,6 +123,6 @@ async def test_the_index_job_waits_for_senders_for_a_limited_time(
 
 
 async def behind(world: World) -> int:
-    """How many messages a search would have to take in first."""
+    """Return the number of messages that are not indexed yet."""
     indexed_to, newest = await world.store.read(lambda tx: tx.mail.search_state())
     return int(newest - indexed_to)

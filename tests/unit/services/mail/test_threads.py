@@ -1,4 +1,4 @@
-"""Threads: read, claimed by a session, and released."""
+"""Callers read threads, and a session claims and releases a thread."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def test_a_thread_is_found_by_each_of_its_messages(world: World) -> None:
         assert [one.body for one in found.messages] == ["b", "8081", "ok"]
 
 
-async def test_a_claimed_thread_is_offered_to_its_holder_only(world: World) -> None:
+async def test_the_mail_of_a_claimed_thread_is_offered_only_to_the_holder(world: World) -> None:
     one, two = await world.join("one"), await world.join("two")
     sent = await world.send(None, "vc", subject="Crash")
     assert await world.subjects(one) == await world.subjects(two) == ["Crash"]
@@ -53,11 +53,11 @@ async def test_a_claimed_thread_is_offered_to_its_holder_only(world: World) -> N
         "one has already claimed this thread" in refused.value.message
         and refused.value.data["claimed_by"] == one.name
     )
-    assert (await claim(world, one, sent)).claimed_by == one.name  # once more changes nothing
+    assert (await claim(world, one, sent)).claimed_by == one.name  # a second claim by the holder changes nothing
     assert [event.kind for event in await world.log()].count("thread.claimed") == 1
 
 
-async def test_a_released_thread_is_offered_again_to_all(world: World) -> None:
+async def test_the_mail_of_a_released_thread_is_offered_again_to_all_sessions(world: World) -> None:
     one, two = await world.join("one"), await world.join("two")
     sent = await world.send(None, "vc", subject="Crash")
     assert len(await world.read(two)) == 1 and await world.subjects(two) == []
@@ -70,7 +70,7 @@ async def test_a_released_thread_is_offered_again_to_all(world: World) -> None:
         await release(world, one, sent)
 
 
-async def test_the_person_may_release_each_thread_and_an_ended_session_releases_its_threads(world: World) -> None:
+async def test_the_person_may_release_any_thread_and_an_ended_session_releases_its_threads(world: World) -> None:
     one, two = await world.join("one"), await world.join("two")
     first, second = await world.send(None, "vc", subject="a"), await world.send(None, "vc", subject="b")
     await claim(world, one, first)
@@ -81,10 +81,12 @@ async def test_the_person_may_release_each_thread_and_an_ended_session_releases_
     assert await world.subjects(two) == ["a", "b"]
     released = [event for event in await world.log() if event.kind == "thread.released"]
     assert [event.data["by"] for event in released] == [one.name] * 2
-    assert all(event.data["to"] == ["prj_00000000000000000000000000"] for event in released)  # wakes who waits
+    assert all(
+        event.data["to"] == ["prj_00000000000000000000000000"] for event in released
+    )  # ends waits of the project's sessions
 
 
-async def test_an_answer_to_mail_of_a_project_claims_the_thread(world: World) -> None:
+async def test_an_answer_to_mail_for_a_project_claims_the_thread(world: World) -> None:
     asker = await world.join("asker", project=OTHER)
     one, two = await world.join("one"), await world.join("two")
     sent = await world.send(asker, "vc", subject="Help")
@@ -116,7 +118,7 @@ async def test_a_session_reads_the_messages_of_a_thread_that_its_project_sent_or
 async def test_the_sender_of_a_thread_cannot_claim_the_thread(world: World) -> None:
     asker = await world.join("asker", project=OTHER)
     one = await world.join("one")
-    sent = await world.send(asker, "vc", "human", subject="Help")  # to several: mail, no issue
+    sent = await world.send(asker, "vc", "human", subject="Help")  # mail to several recipients opens no issue
     with pytest.raises(errors.NotPermitted, match="received no message of this thread") as refused:
         await claim(world, asker, sent)
     assert "mail status" in refused.value.hint

@@ -1,4 +1,4 @@
-"""Wait for mail: unread mail answers at once, else the wait collects a whole burst."""
+"""A wait for mail returns unread mail at once; otherwise the wait collects all mail of a burst."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from maestro.services.mail import threads
 from maestro.services.mail.waits import MailWaits
 
 World = Any
-LONG = 60_000  # milliseconds that a test never waits for
+LONG = 60_000  # milliseconds; no test waits this long
 
 
 def wait(world: World, caller: Any, **fields: Any) -> asyncio.Task[ops.InboxPage]:
-    """Begins at once: the first thing it does is to listen."""
+    """Start a wait for mail in a task and return the task."""
     values: dict[str, Any] = {"timeout": LONG, "debounce": LONG} | fields
     return asyncio.create_task(world.waits.wait_for_mail(caller, ops.WaitMail(**values)))
 
 
 async def listening(world: World, caller: Any) -> None:
-    """Until a wait of this session is on the line."""
+    """Wait until a wait of the session counts as a connection."""
     async with asyncio.timeout(20):
         while caller.session_id not in world.presence.connected_sessions():
             await looked(world)
 
 
 async def looked(world: World) -> None:
-    """Until whatever could be awake has had its turn."""
+    """Give all tasks that can run the time to run."""
     for _ in range(5):
         await world.store.read(lambda tx: tx.events.last_seq())
 
@@ -41,16 +41,16 @@ def subjects(found: ops.InboxPage) -> list[str]:
     return [message.subject for message in found.messages]
 
 
-async def test_unread_mail_answers_at_once(world: World) -> None:
+async def test_a_wait_returns_unread_mail_at_once(world: World) -> None:
     worker = await world.join("w")
     await world.send(None, "w", subject="a")
     await world.send(None, "vc", subject="b")
     found = await wait(world, worker)
     assert subjects(found) == ["a", "b"] and found.receipt
-    assert len(await world.unread(worker)) == 2  # not read before it has come out
+    assert len(await world.unread(worker)) == 2  # the wait alone marks no mail
 
 
-async def test_the_cursor_of_the_wait_before_confirms_its_mail(world: World) -> None:
+async def test_the_cursor_of_the_previous_wait_confirms_the_mail_of_that_wait(world: World) -> None:
     worker = await world.join("w")
     sent = await world.send(None, "w")
     found = await wait(world, worker)
@@ -59,7 +59,7 @@ async def test_the_cursor_of_the_wait_before_confirms_its_mail(world: World) -> 
     assert await world.states(sent) == {worker.name: "read"}
 
 
-async def test_a_burst_of_three_is_one_answer(world: World) -> None:
+async def test_a_wait_returns_a_burst_of_three_messages_together(world: World) -> None:
     boss = await world.boss("boss")
     workers = [await world.join(name, under=boss) for name in ("a", "b", "c")]
     waits = wait(world, boss, debounce=300)
@@ -68,7 +68,7 @@ async def test_a_burst_of_three_is_one_answer(world: World) -> None:
     assert sorted(subjects(await waits)) == ["a", "b", "c"]
 
 
-async def test_the_answer_waits_for_the_end_of_a_burst(world: World) -> None:
+async def test_a_wait_does_not_return_before_the_end_of_a_burst(world: World) -> None:
     worker = await world.join("w")
     waits = wait(world, worker)
     await listening(world, worker)
@@ -86,13 +86,18 @@ async def test_critical_mail_ends_the_collection_at_once(world: World) -> None:
     await world.send(None, "w", subject="later")
     await world.send(None, "w", subject="now", priority=Priority.CRITICAL)
     assert subjects(await waits) == ["now", "later"]
-    assert subjects(await wait(world, worker, count=10)) == ["now", "later"]  # also if it was there before
+    assert subjects(await wait(world, worker, count=10)) == [
+        "now",
+        "later",
+    ]  # also if the mail arrived before the wait
 
 
 async def test_a_wait_can_ask_for_a_number_of_messages(world: World) -> None:
     worker = await world.join("w")
     await world.send(None, "w", subject="0")
-    waits = wait(world, worker, count=3)  # it ends with the third, not with the quiet after it
+    waits = wait(
+        world, worker, count=3
+    )  # the wait ends with the third message and does not wait for the end of a burst
     await listening(world, worker)
     await world.send(None, "w", subject="1")
     await looked(world)
@@ -101,7 +106,7 @@ async def test_a_wait_can_ask_for_a_number_of_messages(world: World) -> None:
     assert subjects(await waits) == ["0", "1", "2"]
 
 
-async def test_a_timeout_answers_with_fewer_messages_than_the_number(world: World) -> None:
+async def test_a_wait_for_a_number_of_messages_returns_fewer_messages_at_the_timeout(world: World) -> None:
     worker = await world.join("w")
     await world.send(None, "w", subject="only")
     assert subjects(await wait(world, worker, count=3, timeout=20)) == ["only"]
@@ -130,13 +135,13 @@ async def test_only_matching_mail_ends_a_wait(world: World) -> None:
     assert subjects(await waits) == ["yes"]
 
 
-async def test_a_peek_leaves_no_receipt(world: World) -> None:
+async def test_a_wait_with_peek_returns_no_receipt(world: World) -> None:
     worker = await world.join("w")
     await world.send(None, "w")
     assert (await wait(world, worker, peek=True)).receipt == ""
 
 
-async def test_mail_in_each_mailbox_ends_a_wait_and_other_mail_of_the_project_does_not(world: World) -> None:
+async def test_mail_in_each_mailbox_of_the_session_ends_a_wait_and_other_mail_does_not(world: World) -> None:
     await world.member("ada")
     worker = await world.join("w", member="ada", path="/src/dave/vc")
     for to in ("w", "@ada", "dave/vc", "vc"):
@@ -153,7 +158,7 @@ async def test_mail_in_each_mailbox_ends_a_wait_and_other_mail_of_the_project_do
 
 
 async def test_other_events_do_not_extend_a_wait(world: World) -> None:
-    """The quiet that a burst ends with is quiet of mail: a busy project has no other."""
+    """A burst ends when no mail arrives for a time; other events of a busy project do not count."""
     worker = await world.join("w")
     waits = wait(world, worker, debounce=200)
     await listening(world, worker)
@@ -177,11 +182,11 @@ async def test_a_released_thread_ends_a_wait(world: World) -> None:
 
 
 async def test_a_wait_subscribes_before_its_first_read(world: World) -> None:
-    """What comes between the look and the wait is not lost: here it comes with the first look itself."""
+    """Mail that arrives between the first read and the wait is not lost."""
     worker = await world.join("w")
 
     class Sends:
-        """A store in which mail arrives just after the first look has found nothing."""
+        """A store in which mail arrives just after the first read has found no mail."""
 
         def __init__(self) -> None:
             self.looks = 0
@@ -199,7 +204,7 @@ async def test_a_wait_subscribes_before_its_first_read(world: World) -> None:
         assert subjects(await waits.wait_for_mail(worker, ops.WaitMail(timeout=LONG, debounce=0))) == ["between"]
 
 
-async def test_a_waiting_session_is_present(world: World) -> None:
+async def test_a_session_counts_as_present_while_a_wait_of_the_session_is_open(world: World) -> None:
     worker = await world.join("w")
     waits = wait(world, worker)
     await listening(world, worker)
@@ -209,13 +214,13 @@ async def test_a_waiting_session_is_present(world: World) -> None:
     with pytest.raises(asyncio.CancelledError):
         await waits
     assert world.presence.connected_sessions() == []
-    assert not world.presence.was_heard_within(worker.name)  # to hang up is no sign of life
+    assert not world.presence.was_heard_within(worker.name)  # a cancelled wait is no sign of life
     with pytest.raises(errors.TimedOut):
         await wait(world, worker, timeout=0)
-    assert world.presence.was_heard_within(worker.name)  # to take an answer is
+    assert world.presence.was_heard_within(worker.name)  # a returned answer is a sign of life
 
 
-async def test_an_answer_of_a_wait_has_a_limited_size(world: World) -> None:
+async def test_a_wait_returns_a_limited_number_of_messages(world: World) -> None:
     worker = await world.join("w")
     for _ in range(limits.wait_messages_max + 1):
         await world.send(None, "w")

@@ -1,4 +1,4 @@
-"""Create, edit, list and archive members."""
+"""The person and coordinators create, edit, list and archive members."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ async def test_a_name_belongs_to_one_member_of_a_project(world: World) -> None:
 
 
 @pytest.mark.parametrize("name", ["human", "Team", "mem_00000000000000000000000000"])
-async def test_reserved_words_and_ids_are_refused_as_names(world: World, name: str) -> None:
+async def test_reserved_words_and_ids_are_refused_as_member_names(world: World, name: str) -> None:
     with pytest.raises(errors.Invalid):
         await create(world, name)
     await create(world, "ada")
@@ -69,7 +69,7 @@ async def test_reserved_words_and_ids_are_refused_as_names(world: World, name: s
         await world.do(members.edit_member, EditMember(project="vc", id="ada", name=name))
 
 
-async def test_an_edit_changes_only_the_given_fields(world: World, clock: Any) -> None:
+async def test_an_edit_of_a_member_changes_only_the_given_fields(world: World, clock: Any) -> None:
     made = await create(world, model="opus", tool=Tool.CODEX, permission=Permission.FULL, skills=["sql"])
     clock.advance(5)
     edited = await world.do(members.edit_member, EditMember(project="vc", id="ada", role="Tester", tool=""))
@@ -85,7 +85,7 @@ async def test_an_edit_changes_only_the_given_fields(world: World, clock: Any) -
     assert (back.tool, back.permission) == (Tool.GEMINI, Permission.PLAN)
 
 
-async def test_an_edit_without_a_difference_logs_no_event(world: World) -> None:
+async def test_an_edit_of_a_member_without_a_difference_logs_no_event(world: World) -> None:
     await create(world, model="opus")
     before = len(await world.log())
     await world.do(members.edit_member, EditMember(project="vc", id="ada", model="opus", name="ADA"))
@@ -139,7 +139,7 @@ async def test_a_session_changes_members_of_its_own_project_only(world: World) -
     assert made.project_id == world.coordinator.project_id
 
 
-async def test_an_archived_member_stays_on_record_and_frees_its_name(world: World) -> None:
+async def test_an_archived_member_stays_stored_and_its_name_becomes_free(world: World) -> None:
     first = await create(world, "ada")
     archived = await world.do(members.archive_member, OneMember(project="vc", id="ada"))
     assert archived.archived and archived.warnings == []
@@ -187,7 +187,7 @@ async def test_members_are_listed_in_pages(world: World) -> None:
     assert [member.name for member in rest.members] == ["carl"] and rest.cursor is None
 
 
-async def test_an_archived_member_with_sessions_and_unread_mail_is_warned_about(world: World) -> None:
+async def test_the_archiving_of_a_member_warns_about_live_sessions_and_unread_mail(world: World) -> None:
     await create(world, "ada")
     await world.join("w", member="ada")
     for subject in ("first", "second"):
@@ -199,7 +199,7 @@ async def test_an_archived_member_with_sessions_and_unread_mail_is_warned_about(
     ]
 
 
-async def test_a_member_above_the_callers_grant_is_refused(world: World) -> None:
+async def test_a_member_with_a_permission_above_the_grant_of_the_caller_is_refused(world: World) -> None:
     lead = await world.boss("lead")
     with pytest.raises(errors.NotPermitted, match="full"):
         await create(world, "ada", permission=Permission.FULL, by=lead)

@@ -1,4 +1,4 @@
-"""The allow and deny lists of members: names of operations, and the callers that may change the lists."""
+"""The allow and deny lists of a member contain names of operations; only the person may widen the rights."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_an_unknown_operation_is_refused_with_the_nearest_names() -> None:
     assert refused.value.data["nearest"] == []
 
 
-def test_a_list_that_is_not_given_keeps_its_value() -> None:
+def test_an_allow_or_deny_list_that_is_not_given_keeps_its_value() -> None:
     before = (["task.cancel"], ["task.create"])
     assert resolve_rights(DANA, allow=None, deny=None, before=before) == before
     assert resolve_rights(DANA, allow=[], deny=None, before=before) == ([], ["task.create"])
@@ -43,7 +43,7 @@ def test_an_operation_cannot_be_allowed_and_denied_in_one_or_two_edits() -> None
         resolve_rights(DANA, allow=None, deny=["task.cancel"], before=(["task.cancel"], []))
 
 
-def test_a_coordinator_narrows_rights_and_never_widens_them() -> None:
+def test_a_coordinator_may_narrow_rights_and_may_not_widen_rights() -> None:
     before = (["task.cancel"], ["task.create"])
     assert resolve_rights(COORDINATOR, allow=None, deny=["task.create", "task.edit"], before=before)[1] == [
         "task.create",

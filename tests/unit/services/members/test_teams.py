@@ -1,4 +1,4 @@
-"""Create, list, show and change teams."""
+"""The person and coordinators create, list, show and change teams."""
 
 from __future__ import annotations
 
@@ -51,7 +51,9 @@ async def test_a_name_belongs_to_one_team_of_a_project(world: World) -> None:
         await create(world, "team")
 
 
-async def test_only_present_members_of_the_project_join(world: World, people: dict[str, Any]) -> None:
+async def test_only_members_of_the_project_that_are_not_archived_join_a_team(
+    world: World, people: dict[str, Any]
+) -> None:
     with pytest.raises(errors.NotFound, match="nobody"):
         await create(world, members=["nobody"])
     theirs = await world.do(members.create_member, CreateMember(project="other", name="eve", role="x"))
@@ -63,7 +65,7 @@ async def test_only_present_members_of_the_project_join(world: World, people: di
     assert (await world.do(teams.list_teams, ListTeams(project="vc"))).teams == []
 
 
-async def test_members_are_added_and_the_leader_is_replaced(world: World) -> None:
+async def test_add_to_team_adds_members_and_replaces_the_leader(world: World) -> None:
     team = await create(world, leader="ada")
     grown = await world.do(teams.add_to_team, AddToTeam(project="vc", id="backend", members=["ada", "bob"]))
     assert (grown.members, grown.leader) == (["ada", "bob"], "ada")
@@ -74,7 +76,7 @@ async def test_members_are_added_and_the_leader_is_replaced(world: World) -> Non
     assert (await world.log())[-1].data == {"name": "backend", "added": ["carl"], "leader": "carl"}
 
 
-async def test_a_change_without_a_difference_logs_no_event(world: World) -> None:
+async def test_a_change_of_a_team_without_a_difference_logs_no_event(world: World) -> None:
     await create(world, leader="ada")
     before = len(await world.log())
     await world.do(teams.add_to_team, AddToTeam(project="vc", id="backend", members=["ada"], leader="ada"))
@@ -83,7 +85,7 @@ async def test_a_change_without_a_difference_logs_no_event(world: World) -> None
         await world.do(teams.add_to_team, AddToTeam(project="vc", id="backend"))
 
 
-async def test_members_are_removed_all_or_none(world: World) -> None:
+async def test_a_removal_removes_all_named_members_of_a_team_or_none(world: World) -> None:
     await create(world, leader="ada", members=["bob"])
     with pytest.raises(errors.NotFound, match="carl is not in team backend") as refused:
         await world.do(teams.remove_from_team, RemoveFromTeam(project="vc", id="backend", members=["bob", "carl"]))
@@ -95,7 +97,7 @@ async def test_members_are_removed_all_or_none(world: World) -> None:
     assert (await world.log())[-1].data == {"name": "backend", "removed": ["ada"], "leader": None}
 
 
-async def test_an_archived_member_is_removed_by_its_id(world: World, people: dict[str, Any]) -> None:
+async def test_an_archived_member_is_removed_from_a_team_by_its_id(world: World, people: dict[str, Any]) -> None:
     await create(world, members=["ada", "bob"])
     await world.do(members.archive_member, OneMember(project="vc", id="ada"))
     left = await world.do(

@@ -1,4 +1,4 @@
-"""The grace period after a sleep of the machine, a jump of the clock, or a time without a server."""
+"""A grace period starts after a jump of the wall clock or on request, and runs down to zero."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import pytest
 from maestro.services.presence.grace import GRACE, GracePeriod
 from maestro.testing.clock import FakeClock
 
-JUMP = 6.0  # more than drift
+JUMP = 6.0  # seconds; more than the largest difference that counts as drift
 
 
-def test_no_grace_period_runs_at_first(clock: FakeClock) -> None:
+def test_a_new_grace_period_has_no_remaining_time(clock: FakeClock) -> None:
     grace = GracePeriod(clock)
     clock.advance(3600)
     assert grace.remaining_time() == timedelta(0)
 
 
-def test_a_started_period_runs_down_to_zero(clock: FakeClock) -> None:
+def test_a_started_grace_period_runs_down_to_zero(clock: FakeClock) -> None:
     grace = GracePeriod(clock)
     grace.start_period()
     assert grace.remaining_time() == GRACE
@@ -29,7 +29,7 @@ def test_a_started_period_runs_down_to_zero(clock: FakeClock) -> None:
 
 
 @pytest.mark.parametrize("seconds", [JUMP, -JUMP], ids=["forward", "back"])
-def test_a_jump_of_the_wall_clock_starts_the_period_once(clock: FakeClock, seconds: float) -> None:
+def test_a_jump_of_the_wall_clock_starts_the_grace_period_once(clock: FakeClock, seconds: float) -> None:
     grace = GracePeriod(clock)
     clock.jump(seconds)
     assert grace.detect_clock_jump()
@@ -53,7 +53,7 @@ def test_small_jumps_add_up_to_a_jump(clock: FakeClock) -> None:
     assert grace.detect_clock_jump()
 
 
-def test_the_remaining_time_notices_a_jump_itself(clock: FakeClock) -> None:
+def test_remaining_time_detects_a_jump_of_the_clock(clock: FakeClock) -> None:
     grace = GracePeriod(clock)
     clock.jump(8 * 3600)
     assert grace.remaining_time() == GRACE

@@ -1,4 +1,4 @@
-"""Notice at once when the recorded process of a session ends."""
+"""The watch reports the end of the recorded process of a live session at once."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ async def watched(world: World) -> AsyncIterator[Watched]:
 
 @pytest.fixture
 def process() -> Iterator[subprocess.Popen[bytes]]:
-    """A process that waits until its input ends."""
+    """Start a process that waits until its input ends, and end the process after the test."""
     process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     yield process
     end_process(process)
@@ -81,7 +81,7 @@ async def test_a_process_that_ended_before_the_watch_is_reported(
     assert await watched.next_end() == worker.name
 
 
-async def test_another_process_with_the_same_pid_counts_as_an_end(
+async def test_another_process_with_the_recorded_pid_counts_as_the_end_of_the_process(
     world: World, watched: Watched, process: subprocess.Popen[bytes]
 ) -> None:
     session = make_session(pid=process.pid, pid_started="earlier", lease_until=world.clock.now())

@@ -1,4 +1,4 @@
-"""Signs of life of sessions, kept in memory."""
+"""The tracker keeps the signs of life of sessions in memory."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_a_sign_of_life_counts_for_a_lease_and_ignores_the_wall_clock(clock: Fak
     assert not presence.was_heard_within("ses_1")
 
 
-def test_a_session_is_present_until_its_last_connection_closes(clock: FakeClock) -> None:
+def test_a_session_stays_connected_until_its_last_connection_closes(clock: FakeClock) -> None:
     presence = PresenceTracker(clock)
     with presence.keep_connected("ses_1"):
         with presence.keep_connected("ses_1"):
@@ -44,7 +44,7 @@ def test_a_cancelled_connection_is_no_sign_of_life(clock: FakeClock) -> None:
     assert presence.was_heard_within("ses_1")
 
 
-def test_unstored_signs_are_taken_in_batches(clock: FakeClock) -> None:
+def test_take_unstored_returns_unstored_signs_of_life_in_batches(clock: FakeClock) -> None:
     presence = PresenceTracker(clock)
     for session_id in ("a", "b", "a", "c"):
         presence.record_sign(session_id)
@@ -52,7 +52,7 @@ def test_unstored_signs_are_taken_in_batches(clock: FakeClock) -> None:
     assert presence.take_unstored(2) == ["c"] and not presence.has_unstored
 
 
-def test_an_ended_session_is_forgotten(clock: FakeClock) -> None:
+def test_the_signs_of_life_of_a_forgotten_session_are_removed(clock: FakeClock) -> None:
     presence = PresenceTracker(clock)
     presence.record_sign("ses_1")
     presence.forget_session("ses_1")
@@ -84,7 +84,7 @@ def test_silent_seconds_count_from_the_last_sign_of_life(clock: FakeClock) -> No
         assert presence.silent_seconds("ses_1") == 0
 
 
-def test_the_end_of_a_process_voids_unstored_signs_of_life(clock: FakeClock) -> None:
+def test_the_end_of_a_process_removes_unstored_signs_of_life(clock: FakeClock) -> None:
     presence = PresenceTracker(clock)
     presence.record_sign("ses_1")
     presence.record_process_end("ses_1")

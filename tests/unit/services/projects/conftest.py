@@ -1,4 +1,4 @@
-"""Projects of real checkouts: a locator and a discovery on a store, connected as the server connects them."""
+"""Provide a project locator and a project discovery for real checkouts, connected as in the server."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ World = Any
 
 
 class Checkouts:
-    """Registers checkouts and their settings; the person makes each call unless a test names another caller."""
+    """Helpers that register checkouts and their settings, as the person or as a named caller."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -36,7 +36,7 @@ class Checkouts:
         return await self.locator.register_directory(by or self.world.dana, request)
 
     async def links(self, location: ProjectLocation) -> dict[str, str]:
-        """Return the key of each project that the checkout names, by name."""
+        """Return the keys of the projects that the checkout links, by the names of the links."""
         found = await self.world.store.read(lambda tx: tx.links.of_workspace(location.workspace.id))
         return {link.name: link.key for link in found}
 

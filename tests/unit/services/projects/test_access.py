@@ -1,4 +1,4 @@
-"""The inbound rule of a project: the sessions of other projects that may write to it."""
+"""The inbound policy of a project decides which sessions of other projects may write to the project."""
 
 from __future__ import annotations
 
@@ -57,7 +57,9 @@ async def test_an_open_project_admits_every_session(world: World) -> None:
         (InboundPolicy.KNOWN, "takes mail and issues only from projects that it knows"),
     ],
 )
-async def test_a_refusal_names_the_rule_and_the_remedy(world: World, policy: InboundPolicy, reason: str) -> None:
+async def test_a_refusal_names_the_inbound_policy_and_the_remedy(
+    world: World, policy: InboundPolicy, reason: str
+) -> None:
     await set_policy(world, policy)
     stranger = await world.join("stranger", project="other")
     with pytest.raises(errors.NotPermitted, match=f"vc {reason}, so it refuses other") as refused:
@@ -77,7 +79,7 @@ async def test_a_mailbox_without_a_project_is_open_to_every_session(world: World
     await world.store.read(lambda tx: access.require_mailbox_access(tx, stranger, None))
 
 
-async def test_a_mailbox_keeps_the_rule_of_its_project(world: World) -> None:
+async def test_the_inbound_policy_of_a_project_applies_to_its_mailbox(world: World) -> None:
     await set_policy(world, InboundPolicy.CLOSED)
     stranger = await world.join("stranger", project="other")
     receiver = (await world.task()).project_id
@@ -86,7 +88,7 @@ async def test_a_mailbox_keeps_the_rule_of_its_project(world: World) -> None:
 
 
 @pytest.mark.parametrize(("policy", "admits"), [(InboundPolicy.KNOWN, True), (InboundPolicy.CLOSED, False)])
-async def test_a_linked_project_is_known(world: World, policy: InboundPolicy, admits: bool) -> None:
+async def test_a_linked_project_counts_as_known(world: World, policy: InboundPolicy, admits: bool) -> None:
     await link_other_project(world)
     await set_policy(world, policy)
     stranger = await world.join("stranger", project="other")
@@ -97,7 +99,7 @@ async def test_a_linked_project_is_known(world: World, policy: InboundPolicy, ad
             await write_to_vc(world, stranger)
 
 
-async def test_a_project_with_an_issue_from_the_receiver_is_known(world: World) -> None:
+async def test_a_project_that_received_an_issue_counts_as_known_to_the_opening_project(world: World) -> None:
     await set_policy(world, InboundPolicy.KNOWN)
     opener, stranger = await world.join("opener"), await world.join("stranger", project="other")
     with pytest.raises(errors.NotPermitted):

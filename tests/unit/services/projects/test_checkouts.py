@@ -1,4 +1,4 @@
-"""The facts of checkouts: from their files where an agent may have written them, from git in known checkouts."""
+"""`read_checkout` reads the facts of an unknown checkout from its files, and of a known checkout from git."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MakeRepo = Callable[..., Path]
 
 @pytest.fixture
 def git_calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[str]]:
-    """A git program that writes its first argument and its directory to a file. Return the calls inside of `src`."""
+    """Put a git that records its calls before the real git, and return a function that lists calls below `src`."""
     real, log = shutil.which("git"), tmp_path / "git-calls"
     program = tmp_path / "bin" / "git"
     program.parent.mkdir()
@@ -73,7 +73,7 @@ async def test_rules_of_the_person_and_of_the_repository_rewrite_addresses(world
 
 
 @pytest.mark.parametrize("is_enabled", [True, False])
-async def test_the_own_configuration_of_a_worktree_counts_only_when_enabled(
+async def test_the_configuration_of_a_worktree_counts_only_if_the_repository_enables_it(
     world: World, make_repo: MakeRepo, is_enabled: bool
 ) -> None:
     repo = make_repo("engine", remote=None)
@@ -93,7 +93,7 @@ async def test_a_shallow_clone_is_recognised_by_its_file(world: World, make_repo
     assert checkout is not None and checkout.is_shallow
 
 
-async def test_the_first_commit_is_read_only_where_it_identifies_a_project(
+async def test_the_first_commit_is_read_only_if_it_identifies_a_project(
     world: World, checkouts: Checkouts, make_repo: MakeRepo
 ) -> None:
     repo = make_repo("engine", remote=None)

@@ -1,4 +1,4 @@
-"""Other projects by name: the settings of a checkout, the checkouts beside it, and the rules in the settings."""
+"""Discovery finds other projects by the settings of a checkout and by the checkouts beside it, and applies rules."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BEADS = '[projects.beads]\nremote = "https://github.com/steveyegge/beads"\n'
 
 @pytest.fixture
 def engine(make_repo: MakeRepo) -> Path:
-    """A checkout of github.com/acme/engine."""
+    """Create a checkout of github.com/acme/engine and return its path."""
     return make_repo("engine")
 
 
@@ -35,7 +35,7 @@ async def project_named(world: World, name: str) -> Any:
 
 
 class TestSettings:
-    async def test_a_remote_in_the_settings_registers_its_project(
+    async def test_a_remote_in_the_settings_registers_the_project_of_the_remote(
         self, world: World, checkouts: Checkouts, engine: Path
     ) -> None:
         checkouts.write_settings(engine, BEADS)
@@ -43,20 +43,22 @@ class TestSettings:
         assert await checkouts.links(located) == {"beads": "github.com/steveyegge/beads"}
         assert (await project_named(world, "beads")).key == "github.com/steveyegge/beads"
 
-    async def test_a_name_that_leaves_the_settings_is_dropped(self, checkouts: Checkouts, engine: Path) -> None:
+    async def test_a_link_that_is_removed_from_the_settings_is_deleted(
+        self, checkouts: Checkouts, engine: Path
+    ) -> None:
         checkouts.write_settings(engine, BEADS)
         await checkouts.locate(engine)
         checkouts.write_settings(engine, "")
         assert await checkouts.links(await checkouts.locate(engine)) == {}
 
-    async def test_a_path_in_the_settings_names_the_checkout_there(
+    async def test_a_path_in_the_settings_links_the_project_of_the_checkout_at_the_path(
         self, checkouts: Checkouts, engine: Path, make_repo: MakeRepo
     ) -> None:
         make_repo("boiler", folder="elsewhere")
         checkouts.write_settings(engine, '[projects.boiler]\npath = "../../../elsewhere/boiler"\n')
         assert await checkouts.links(await checkouts.locate(engine)) == {"boiler": "github.com/acme/boiler"}
 
-    async def test_a_path_without_a_checkout_is_noted_and_the_other_names_count(
+    async def test_a_path_without_a_checkout_causes_a_note_and_the_other_links_count(
         self, checkouts: Checkouts, engine: Path
     ) -> None:
         checkouts.write_settings(engine, f'[projects.gone]\npath = "../gone"\n{BEADS}')
@@ -68,7 +70,7 @@ class TestSettings:
         ("content", "problem"),
         [(b"\xff", "it is not UTF-8"), (b"#" * limits.checkout_settings_bytes_max, "it is larger than")],
     )
-    async def test_an_unreadable_file_is_noted(
+    async def test_an_unreadable_settings_file_causes_a_note(
         self, checkouts: Checkouts, engine: Path, content: bytes, problem: str
     ) -> None:
         checkouts.write_settings(engine, "")
@@ -76,12 +78,16 @@ class TestSettings:
         located = await checkouts.locate(engine)
         assert any(problem in note for note in located.notes)
 
-    async def test_a_folder_instead_of_a_file_is_noted(self, checkouts: Checkouts, engine: Path) -> None:
+    async def test_a_folder_instead_of_a_settings_file_causes_a_note(
+        self, checkouts: Checkouts, engine: Path
+    ) -> None:
         (engine / ".maestro" / "local.toml").mkdir(parents=True)
         located = await checkouts.locate(engine)
         assert any("it is not a plain file" in note for note in located.notes)
 
-    async def test_secrets_of_a_remote_are_not_stored(self, world: World, checkouts: Checkouts, engine: Path) -> None:
+    async def test_the_password_in_a_remote_is_not_stored(
+        self, world: World, checkouts: Checkouts, engine: Path
+    ) -> None:
         checkouts.write_settings(engine, '[projects.b]\nremote = "https://user:hush@github.com/acme/b"\n')
         located = await checkouts.locate(engine)
         (link,) = await world.store.read(lambda tx: tx.links.of_workspace(located.workspace.id))
@@ -112,7 +118,9 @@ class TestRules:
         await checkouts.locate(engine)
         assert await self.inbound(world) is InboundPolicy.OPEN
 
-    async def test_an_unknown_rule_is_noted(self, world: World, checkouts: Checkouts, engine: Path) -> None:
+    async def test_an_invalid_value_of_a_rule_causes_a_note(
+        self, world: World, checkouts: Checkouts, engine: Path
+    ) -> None:
         checkouts.write_settings(engine, 'inbound = "sometimes"\nreplies_reopen = "maybe"\n')
         located = await checkouts.locate(engine)
         assert any("inbound must be one of" in note for note in located.notes)
@@ -132,7 +140,7 @@ class TestRules:
         assert await self.inbound(world) is InboundPolicy.CLOSED
         assert not checkouts.discovery.has_pending_rules(world.dana, located.workspace)
 
-    async def test_a_set_up_command_is_accepted_only_where_the_person_sees_the_note(
+    async def test_a_set_up_command_is_accepted_only_if_the_person_sees_the_note(
         self, world: World, checkouts: Checkouts, engine: Path
     ) -> None:
         located = await checkouts.locate(engine)
@@ -173,7 +181,7 @@ class TestNames:
         checkouts.write_settings(engine, BEADS)
         assert set(await checkouts.links(await checkouts.locate(engine))) == {"beads", "boiler"}
 
-    async def test_a_checkout_of_another_owner_is_not_taken(
+    async def test_a_checkout_of_another_owner_is_not_linked(
         self, checkouts: Checkouts, engine: Path, make_repo: MakeRepo
     ) -> None:
         make_repo("boiler", remote="git@github.com:eve/boiler.git")
@@ -181,7 +189,7 @@ class TestNames:
         await self.find(checkouts, located, "boiler")
         assert await checkouts.links(located) == {}
 
-    async def test_a_name_that_the_server_knows_is_not_searched(
+    async def test_the_name_of_a_registered_project_is_not_searched_among_checkouts(
         self, checkouts: Checkouts, engine: Path, make_repo: MakeRepo
     ) -> None:
         make_repo("other")
@@ -189,7 +197,7 @@ class TestNames:
         await self.find(checkouts, located, "other")
         assert await checkouts.links(located) == {}
 
-    async def test_a_name_of_a_session_is_not_searched(
+    async def test_the_name_of_a_session_is_not_searched_among_checkouts(
         self, world: World, checkouts: Checkouts, engine: Path, make_repo: MakeRepo
     ) -> None:
         make_repo("boiler")
@@ -198,7 +206,7 @@ class TestNames:
         await self.find(checkouts, located, "boiler", by=worker)
         assert await checkouts.links(located) == {}
 
-    async def test_settings_that_changed_are_read_before_a_name_is_resolved_again(
+    async def test_changed_settings_are_read_before_a_name_is_resolved_again(
         self, world: World, checkouts: Checkouts, engine: Path
     ) -> None:
         located = await checkouts.locate(engine)
@@ -212,7 +220,7 @@ class TestNames:
         await self.find(checkouts, located, "beads", by=worker)
         assert await checkouts.links(located) == {"beads": "github.com/dave/beads"}
 
-    async def test_a_link_by_convention_prefers_the_checkout_beside(
+    async def test_a_link_by_convention_prefers_a_checkout_beside_this_checkout(
         self, world: World, checkouts: Checkouts, engine: Path, make_repo: MakeRepo
     ) -> None:
         located = await checkouts.locate(engine)
@@ -236,7 +244,7 @@ class TestRequests:
         ],
         ids=lambda request: type(request).__name__,
     )
-    async def test_the_project_names_of_a_request_become_known(
+    async def test_the_projects_that_a_request_names_are_linked(
         self, checkouts: Checkouts, engine: Path, make_repo: MakeRepo, request_with_name: Any
     ) -> None:
         make_repo("boiler")
@@ -254,7 +262,7 @@ class TestRequests:
         ],
         ids=lambda request: type(request).__name__,
     )
-    async def test_other_texts_of_a_request_are_not_searched(
+    async def test_texts_of_a_request_that_are_no_project_names_are_not_searched(
         self, checkouts: Checkouts, engine: Path, make_repo: MakeRepo, request_without_name: Any
     ) -> None:
         for name in ("boiler", "human"):
@@ -275,12 +283,12 @@ class TestFunctions:
             ("beads", "vc", False),
         ],
     )
-    def test_projects_of_one_owner_share_the_beginning_of_their_keys(
+    def test_projects_have_the_same_owner_if_their_keys_have_the_same_beginning(
         self, key: str, other: str, is_same: bool
     ) -> None:
         assert discovery.have_same_owner(key, other) is is_same
 
-    def test_the_nearest_checkout_comes_first(self, tmp_path: Path) -> None:
+    def test_checkouts_beside_returns_the_nearest_checkout_first(self, tmp_path: Path) -> None:
         near, far = tmp_path / "src" / "dave" / "beads", tmp_path / "src" / "beads"
         for folder in (near, far):
             (folder / ".git").mkdir(parents=True)
@@ -288,7 +296,7 @@ class TestFunctions:
         assert discovery.checkouts_beside(f"{tmp_path}/src/dave/vc", "beads") == [str(near), str(far)]
         assert discovery.checkouts_beside(f"{tmp_path}/src/dave/vc", "plain") == []
 
-    def test_stamps_differ_after_each_change_of_a_settings_file(self, tmp_path: Path) -> None:
+    def test_settings_stamps_differ_after_each_change_of_a_settings_file(self, tmp_path: Path) -> None:
         stamps = {discovery.settings_stamps(str(tmp_path))}
         (tmp_path / ".maestro").mkdir()
         for name in ("config.toml", "local.toml"):
@@ -296,7 +304,7 @@ class TestFunctions:
             stamps.add(discovery.settings_stamps(str(tmp_path)))
         assert len(stamps) == 3
 
-    async def test_an_entry_with_a_remote_needs_no_checkout(self, world: World) -> None:
+    async def test_a_link_entry_with_a_remote_needs_no_checkout(self, world: World) -> None:
         entry = LinkEntry(name="b", source=LinkSource.CONFIG, remote="git@github.com:acme/beads.git")
         identity = await discovery.identity_of(world.store, entry, base="/nowhere")
         assert (identity.key, identity.name, identity.source) == ("github.com/acme/beads", "beads", "remote")

@@ -1,4 +1,4 @@
-"""The records of checkouts: their repository and the programs that it named before any agent ran."""
+"""A git record stores the repository of a checkout and the programs in its configuration that the person accepted."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FILTER = GitSetting("filter.images.clean", "compress")
 
 @pytest.fixture
 def repo(make_repo: MakeRepo) -> Path:
-    """A repository that names a program in its configuration."""
+    """Create a repository that names a program in its configuration, and return its path."""
     path = make_repo("engine")
     subprocess.run(["git", "-C", path, "config", FILTER.key, FILTER.value], check=True)
     return path
@@ -37,7 +37,7 @@ async def put(world: World, record: GitRecord, *, by: Any = None, renews: bool) 
     return stored
 
 
-def test_a_record_holds_the_programs_only_if_they_are_accepted(repo: Path) -> None:
+def test_a_record_holds_the_programs_only_if_the_programs_are_accepted(repo: Path) -> None:
     accepted = git_records.record_of(str(repo), accepts_programs=True)
     assert (accepted.git_dir, accepted.common_dir) == (f"{repo}/.git", f"{repo}/.git")
     assert accepted.programs == {git_programs.fingerprint_setting(FILTER)}
@@ -69,7 +69,7 @@ async def test_only_the_person_renews_a_record_and_only_on_request(world: World,
     assert await world.store.read(lambda tx: tx.git_records.get(str(repo))) == accepted
 
 
-async def test_a_loaded_record_allows_its_programs(world: World, repo: Path) -> None:
+async def test_a_loaded_record_accepts_the_recorded_programs_only(world: World, repo: Path) -> None:
     await put(world, git_records.record_of(str(repo), accepts_programs=True), renews=False)
     assert RECORDS.find_checkout(str(repo)) is None
     await git_records.load_records(world.store)
@@ -83,7 +83,7 @@ async def test_a_record_of_an_earlier_version_accepts_the_present_programs_once(
 ) -> None:
     await put(world, git_records.record_of(str(repo), accepts_programs=False), renews=False)
     with contextlib.closing(sqlite3.connect(tmp_path / "maestro.db", isolation_level=None)) as connection:
-        connection.execute("UPDATE git_records SET programs = NULL")  # as the migration left it
+        connection.execute("UPDATE git_records SET programs = NULL")  # as after the migration
     await git_records.load_records(world.store)
     stored = await world.store.read(lambda tx: tx.git_records.get(str(repo)))
     assert stored.programs == {git_programs.fingerprint_setting(FILTER)}

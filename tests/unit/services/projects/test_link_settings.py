@@ -1,4 +1,4 @@
-"""Links to other projects in the settings files of a checkout."""
+"""Callers link and unlink other projects in the settings files of a checkout."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ REMOTE = "https://github.com/acme/boiler"
 
 @pytest.fixture
 def engine(make_repo: MakeRepo) -> Path:
-    """A checkout of github.com/acme/engine."""
+    """Create a checkout of github.com/acme/engine and return its path."""
     return make_repo("engine")
 
 
@@ -55,7 +55,7 @@ async def test_a_local_link_is_kept_out_of_git(checkouts: Checkouts, engine: Pat
     assert settings(engine, ".gitignore") == "*.log\nlocal.toml\n"
 
 
-async def test_a_link_without_an_address_takes_the_remote_of_the_project_found(
+async def test_a_link_without_an_address_gets_the_remote_of_the_project_with_that_name(
     checkouts: Checkouts, engine: Path, make_repo: MakeRepo
 ) -> None:
     make_repo("boiler")
@@ -77,7 +77,7 @@ async def test_a_path_without_a_checkout_is_refused_before_the_file_changes(
     assert settings(engine) == ""
 
 
-async def test_a_file_with_a_mistake_is_not_rewritten(checkouts: Checkouts, engine: Path) -> None:
+async def test_a_settings_file_with_a_mistake_is_not_rewritten(checkouts: Checkouts, engine: Path) -> None:
     checkouts.write_settings(engine, "[projects")
     with pytest.raises(errors.Invalid, match="has a mistake"):
         await link(checkouts, engine, remote=REMOTE)
@@ -92,7 +92,7 @@ async def test_a_file_with_a_mistake_is_not_rewritten(checkouts: Checkouts, engi
     ],
     ids=["not text", "too large"],
 )
-async def test_an_unreadable_file_is_refused(
+async def test_a_link_is_refused_if_the_settings_file_is_unreadable(
     checkouts: Checkouts, engine: Path, content: bytes, problem: type[errors.MaestroError]
 ) -> None:
     checkouts.write_settings(engine, "")
@@ -102,7 +102,7 @@ async def test_an_unreadable_file_is_refused(
     assert (engine / ".maestro" / "config.toml").read_bytes() == content
 
 
-async def test_a_symbolic_link_instead_of_the_file_is_refused(
+async def test_a_link_is_refused_if_the_settings_file_is_a_symbolic_link(
     checkouts: Checkouts, engine: Path, tmp_path: Path
 ) -> None:
     outside = tmp_path / "outside.toml"
@@ -114,7 +114,7 @@ async def test_a_symbolic_link_instead_of_the_file_is_refused(
     assert outside.read_text() == ""
 
 
-async def test_unlink_removes_the_name_from_both_files(checkouts: Checkouts, engine: Path) -> None:
+async def test_unlink_removes_the_link_from_both_settings_files(checkouts: Checkouts, engine: Path) -> None:
     await link(checkouts, engine, remote=REMOTE)
     await link(checkouts, engine, remote=REMOTE, local=True)
     assert (await unlink(checkouts, engine)).links == []
@@ -123,7 +123,7 @@ async def test_unlink_removes_the_name_from_both_files(checkouts: Checkouts, eng
         await unlink(checkouts, engine)
 
 
-async def test_a_local_unlink_leaves_the_committed_file(checkouts: Checkouts, engine: Path) -> None:
+async def test_a_local_unlink_does_not_change_the_committed_file(checkouts: Checkouts, engine: Path) -> None:
     await link(checkouts, engine, remote=REMOTE)
     await link(checkouts, engine, remote="https://github.com/dave/boiler", local=True)
     unlinked = await unlink(checkouts, engine, local=True)

@@ -1,4 +1,4 @@
-"""The project and the workspace of a directory: identity, names, and the rights of sessions."""
+"""The locator finds or registers the project and the workspace of a directory, within the rights of the caller."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ async def test_two_projects_with_the_same_name_stay_apart(checkouts: Checkouts, 
     assert (first.project.name, second.project.name) == ("engine", "engine-2")
 
 
-async def test_a_subfolder_belongs_to_its_checkout(checkouts: Checkouts, make_repo: MakeRepo) -> None:
+async def test_a_subfolder_of_a_checkout_is_located_in_the_workspace_of_the_checkout(
+    checkouts: Checkouts, make_repo: MakeRepo
+) -> None:
     repo = make_repo("engine")
     (repo / "deep" / "down").mkdir(parents=True)
     assert (await checkouts.locate(repo / "deep" / "down")).workspace.path == str(repo)
@@ -76,7 +78,9 @@ async def test_git_runs_again_only_after_a_change_of_the_checkout(
     assert any("its remote has changed" in note for note in moved.notes)
 
 
-async def test_the_settings_of_a_fork_choose_its_upstream(checkouts: Checkouts, make_repo: MakeRepo) -> None:
+async def test_the_settings_of_a_fork_choose_the_remote_that_identifies_the_project(
+    checkouts: Checkouts, make_repo: MakeRepo
+) -> None:
     fork = make_repo("engine", remote="git@github.com:dave/engine.git")
     subprocess.run(["git", "-C", fork, "remote", "add", "upstream", "git@github.com:acme/engine.git"], check=True)
     assert (await checkouts.locate(fork)).project.key == "github.com/dave/engine"
@@ -85,7 +89,7 @@ async def test_the_settings_of_a_fork_choose_its_upstream(checkouts: Checkouts, 
 
 
 @pytest.mark.parametrize("text", ["remote = 7\n", "[remote", b"\xff"])
-async def test_settings_without_a_readable_remote_leave_the_default(
+async def test_settings_without_a_readable_remote_leave_the_default_remote(
     checkouts: Checkouts, make_repo: MakeRepo, text: str | bytes
 ) -> None:
     repo = make_repo("engine")
@@ -105,7 +109,9 @@ async def test_a_plain_directory_is_registered_only_on_request(checkouts: Checko
         await checkouts.init(tmp_path / "missing")
 
 
-async def test_a_deleted_repository_frees_its_path(checkouts: Checkouts, make_repo: MakeRepo) -> None:
+async def test_a_new_repository_at_the_path_of_a_deleted_repository_is_another_project(
+    checkouts: Checkouts, make_repo: MakeRepo
+) -> None:
     repo = make_repo("kettle", remote=None)
     first = await checkouts.locate(repo)
     subprocess.run(["git", "-C", repo, "remote", "add", "origin", "git@github.com:acme/kettle.git"], check=True)
@@ -139,7 +145,7 @@ async def test_a_running_server_forgets_the_locations_of_a_renamed_project(
     assert located.workspace.address == "dave/motor"
 
 
-async def test_only_the_persons_init_asks_for_the_first_commit(
+async def test_only_init_by_the_person_identifies_a_project_by_its_first_commit(
     world: World, checkouts: Checkouts, make_repo: MakeRepo
 ) -> None:
     repo = make_repo("kettle", remote=None)
@@ -183,7 +189,9 @@ async def test_a_session_neither_renames_nor_registers_projects(
     assert located.workspace.address == "fred/engine", "a session may add checkouts of its own project"
 
 
-async def test_addresses_read_without_git_are_those_that_git_gives(checkouts: Checkouts, make_repo: MakeRepo) -> None:
+async def test_an_address_is_rewritten_in_the_same_way_with_and_without_git(
+    checkouts: Checkouts, make_repo: MakeRepo
+) -> None:
     subprocess.run(["git", "config", "--global", "url.git@github.com:.insteadOf", "gh:"], check=True)
     repo = make_repo("engine", remote="gh:acme/engine")
     first = await checkouts.locate(repo)
@@ -192,7 +200,7 @@ async def test_addresses_read_without_git_are_those_that_git_gives(checkouts: Ch
     assert (await checkouts.locate(repo)).project == first.project
 
 
-async def test_a_pipe_instead_of_a_file_does_not_block_the_caller(
+async def test_a_pipe_instead_of_a_settings_file_or_git_file_does_not_block_the_caller(
     checkouts: Checkouts, make_repo: MakeRepo, tmp_path: Path
 ) -> None:
     repo = make_repo("piped")

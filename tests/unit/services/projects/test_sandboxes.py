@@ -1,4 +1,4 @@
-"""The sandbox of a project's gates and set-up commands."""
+"""The sandbox of gates and set-up commands has the mode and the caches of the project."""
 
 from __future__ import annotations
 

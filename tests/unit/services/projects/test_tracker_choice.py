@@ -1,4 +1,4 @@
-"""The tracker of a project: chosen by the settings of one checkout, and changed only from that checkout."""
+"""The settings of one checkout choose the tracker of a project, and only that checkout changes the tracker."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BEADS = (TrackerKind.BEADS, LinkSource.CONFIG)
 
 @pytest.fixture
 async def checkout(world: World, tmp_path: Path) -> Workspace:
-    """A checkout of project vc whose directory exists."""
+    """Add a checkout of project vc with an existing directory, and return its workspace."""
     return await add_checkout(world, tmp_path / "first")
 
 
@@ -60,7 +60,7 @@ async def test_a_new_tracker_gets_the_issues_from_before_the_choice(world: World
     assert await changes(world) == [{"tracker": "beads", "path": checkout.path}]
 
 
-async def test_the_same_setting_changes_nothing(world: World, checkout: Workspace) -> None:
+async def test_the_same_tracker_setting_changes_nothing(world: World, checkout: Workspace) -> None:
     await choose(world, checkout, BEADS)
     before = await tracker(world, checkout)
     await choose(world, checkout, BEADS)
@@ -68,7 +68,9 @@ async def test_the_same_setting_changes_nothing(world: World, checkout: Workspac
     assert len(await changes(world)) == 1
 
 
-async def test_another_file_as_the_source_keeps_the_progress(world: World, checkout: Workspace) -> None:
+async def test_the_same_tracker_from_another_settings_file_keeps_the_cursor(
+    world: World, checkout: Workspace
+) -> None:
     await choose(world, checkout, BEADS)
     before = await tracker(world, checkout)
     await world.task()
@@ -79,7 +81,7 @@ async def test_another_file_as_the_source_keeps_the_progress(world: World, check
 
 
 @pytest.mark.parametrize("setting", [None, (TrackerKind.BUILTIN, LinkSource.CONFIG)])
-async def test_without_a_setting_the_built_in_tracker_is_used_again(
+async def test_a_removed_or_built_in_setting_restores_the_built_in_tracker(
     world: World, checkout: Workspace, setting: tuple[TrackerKind, LinkSource] | None
 ) -> None:
     await choose(world, checkout, BEADS)
@@ -90,7 +92,7 @@ async def test_without_a_setting_the_built_in_tracker_is_used_again(
     assert len(await changes(world)) == 2
 
 
-async def test_another_checkout_changes_the_tracker_only_when_the_first_is_gone(
+async def test_another_checkout_changes_the_tracker_only_after_the_first_checkout_is_deleted(
     world: World, checkout: Workspace, tmp_path: Path
 ) -> None:
     second = await add_checkout(world, tmp_path / "second")

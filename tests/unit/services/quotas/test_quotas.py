@@ -1,4 +1,4 @@
-"""The quota of registered sessions does not count sessions that Maestro spawned."""
+"""Quotas count live registered sessions, and count each request once although its batch runs again."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ World = Any
 
 
 async def mark_spawned(world: World, caller: Caller) -> None:
-    """Store that a session was spawned."""
+    """Store a spawn for a session."""
 
     def write(tx: Tx) -> None:
         spawn = Spawn(
@@ -47,7 +47,7 @@ async def mark_spawned(world: World, caller: Caller) -> None:
     await world.store.write(write)
 
 
-async def test_only_live_registered_children_count(world: World) -> None:
+async def test_only_live_registered_children_count_for_the_quota_of_sessions(world: World) -> None:
     boss = await world.boss("boss")
     children = [await world.join(f"child-{number}", under=boss) for number in range(3)]
     await mark_spawned(world, children[0])
@@ -61,8 +61,8 @@ async def test_only_live_registered_children_count(world: World) -> None:
     assert await count() == 1
 
 
-async def test_a_batch_that_runs_again_counts_once(world: World) -> None:
-    """Each bound is exactly what the good callers use: counted twice, some of them would be refused."""
+async def test_a_batch_of_writes_that_runs_again_counts_once_for_quotas_and_mail_limits(world: World) -> None:
+    """Each bound is exactly the use of the four successful writes, so a double count would refuse a write."""
     worker = await world.join("worker")
     quotas = Quotas(Families(), QuotaBounds(tasks_per_minute=4, project_bytes_per_day=40))
     guard = MailLimiter(Families(), per_minute=4, per_minute_of_family=4, per_minute_of_project=4)

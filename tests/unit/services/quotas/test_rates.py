@@ -1,4 +1,4 @@
-"""Limits within a minute, separate for each key."""
+"""A rate limits the count within a minute, separately for each key."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def is_full(rate: Rate, key: str, clock: FakeClock) -> bool:
     return window.count >= window.most
 
 
-def test_a_full_window_ends_after_a_minute(clock: FakeClock) -> None:
+def test_the_window_of_a_key_is_full_at_the_limit_and_ends_after_a_minute(clock: FakeClock) -> None:
     rate = Rate(2)
     for _ in range(2):
         assert not is_full(rate, "a", clock)
@@ -23,13 +23,13 @@ def test_a_full_window_ends_after_a_minute(clock: FakeClock) -> None:
     assert not is_full(rate, "a", clock)
 
 
-def test_a_clock_that_goes_back_starts_a_new_window(clock: FakeClock) -> None:
+def test_a_clock_that_is_set_back_starts_a_new_window(clock: FakeClock) -> None:
     rate = Rate(1)
     later, now = rate.current_window("a", clock.now().replace(year=2030)), rate.current_window("a", clock.now())
     assert now is not later
 
 
-def test_zero_means_no_limit(clock: FakeClock) -> None:
+def test_a_rate_of_zero_has_no_limit(clock: FakeClock) -> None:
     rate = Rate(0)
     rate.current_window("a", clock.now()).count += 1_000_000
     assert not is_full(rate, "a", clock)

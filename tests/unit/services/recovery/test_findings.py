@@ -1,4 +1,4 @@
-"""The sessions and runs that a new server found live, and their state since."""
+"""A new server reports the present state of the sessions and runs that were live at its start."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ World = Any
 
 
 class RecoveryCalls:
-    """Counts the calls for due recoveries."""
+    """A counter of the calls that settle due recoveries."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -44,7 +44,7 @@ def findings(world: World, recovery: RecoveryCalls) -> RestartFindings:
 
 @pytest.fixture
 def process() -> Iterator[subprocess.Popen[bytes]]:
-    """A process that waits for its end."""
+    """Start a process that runs until the test ends it."""
     started = subprocess.Popen(["sleep", "600"])
     yield started
     started.kill()
@@ -61,7 +61,7 @@ async def states(world: World, findings: RestartFindings) -> dict[str, State]:
 
 
 async def add_spawn(world: World, caller: Any, *, pid: int = 0, started: str = "", run_id: str | None = None) -> None:
-    """Record a program of the session, and the process of the program."""
+    """Store a spawn of the session and, if `pid` is given, the process of its program."""
 
     def write(tx: Any) -> None:
         tx.spawns.insert(make_spawn(caller.name, run_id=run_id), manifest=b"")
@@ -90,7 +90,7 @@ async def test_only_sessions_that_were_live_at_the_start_are_reported(
     assert report.started_at < world.clock.now() and not report.rebooted
 
 
-async def test_a_session_without_a_process_is_alive_only_when_it_was_heard(
+async def test_a_session_without_a_process_is_alive_only_after_a_sign_of_life(
     world: World, findings: RestartFindings
 ) -> None:
     silent, heard = await world.join("silent"), await world.join("heard")
@@ -113,7 +113,9 @@ async def test_the_process_of_a_session_decides_whether_the_session_is_alive(
     assert await states(world, findings) == {"present": State.ALIVE, "gone": State.SILENT}
 
 
-async def test_a_spawned_session_without_its_process_has_ended(world: World, findings: RestartFindings) -> None:
+async def test_a_spawned_session_whose_process_is_gone_counts_as_ended(
+    world: World, findings: RestartFindings
+) -> None:
     starting, ended = await world.join("starting"), await world.join("ended")
     await add_spawn(world, starting)
     await add_spawn(world, ended, pid=2**22 + 1, started="1")

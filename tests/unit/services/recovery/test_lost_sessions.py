@@ -1,4 +1,4 @@
-"""A session is lost only when lease, signs of life and process are all gone; never by a clock."""
+"""A session is lost only without a lease, signs of life and a process, and not because of a jump of the clock."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def job(world: World) -> LostSessionJob:
 
 @pytest.fixture
 def process() -> Iterator[subprocess.Popen[bytes]]:
-    """A program that stays until it is told to go."""
+    """Start a process that waits until its input ends, and end the process after the test."""
     running = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     yield running
     running.kill()
@@ -41,12 +41,12 @@ def process() -> Iterator[subprocess.Popen[bytes]]:
 
 
 async def status(world: World, caller: Any) -> tuple[str, bool]:
-    """A session's status, and whether it has ended."""
+    """Return the status of a session and whether the session has ended."""
     session = await world.session(caller)
     return session.status.value, session.ended_at is not None
 
 
-async def test_a_lease_that_runs_keeps_a_session(world: World, job: LostSessionJob) -> None:
+async def test_a_session_with_a_valid_lease_is_not_lost(world: World, job: LostSessionJob) -> None:
     worker = await world.join("w")
     await job.run_once()
     world.clock.advance(ALONE - 1)
@@ -54,7 +54,7 @@ async def test_a_lease_that_runs_keeps_a_session(world: World, job: LostSessionJ
     assert await status(world, worker) == ("working", False)
 
 
-async def test_nothing_left_that_speaks_for_it(world: World, job: LostSessionJob) -> None:
+async def test_a_session_without_lease_sign_of_life_and_process_is_lost(world: World, job: LostSessionJob) -> None:
     boss = await world.boss("boss")
     worker = await world.join("w", under=boss)
     await world.task(held_by=worker)
@@ -71,7 +71,9 @@ async def test_nothing_left_that_speaks_for_it(world: World, job: LostSessionJob
     assert [(event.subject, event.actor) for event in lost] == [(worker.name, "maestro")]
 
 
-async def test_a_lost_root_is_told_to_the_person_and_its_workers(world: World, job: LostSessionJob) -> None:
+async def test_the_person_and_the_workers_get_a_notice_about_a_lost_top_coordinator(
+    world: World, job: LostSessionJob
+) -> None:
     boss = await world.boss("boss")
     worker = await world.join("w", under=boss)
     await job.run_once()
@@ -83,7 +85,7 @@ async def test_a_lost_root_is_told_to_the_person_and_its_workers(world: World, j
     assert notice.subject == "Your coordinator boss is lost" and "human" in notice.body
 
 
-async def test_whoever_was_heard_is_alive_and_its_lease_goes_on(world: World, job: LostSessionJob) -> None:
+async def test_a_sign_of_life_keeps_a_session_and_renews_its_lease(world: World, job: LostSessionJob) -> None:
     worker = await world.join("w")
     await job.run_once()
     world.clock.advance(ALONE + 1)
@@ -91,13 +93,13 @@ async def test_whoever_was_heard_is_alive_and_its_lease_goes_on(world: World, jo
     await job.run_once()
     session = await world.session(worker)
     assert session.ended_at is None and session.lease_until > world.clock.now()
-    with world.presence.keep_connected(worker.name):  # one that waits on an open line
+    with world.presence.keep_connected(worker.name):  # an open wait of the session
         world.clock.advance(10 * ALONE)
         await job.run_once()
         assert await status(world, worker) == ("working", False)
 
 
-async def test_a_process_that_lives_keeps_its_session(
+async def test_a_session_is_lost_only_after_the_end_of_its_process(
     world: World, job: LostSessionJob, process: subprocess.Popen[bytes]
 ) -> None:
     worker = await world.join("w", pid=process.pid)
@@ -115,7 +117,9 @@ async def test_a_process_that_lives_keeps_its_session(
     assert signals[0].source == "process" and f"process {process.pid} is gone" in signals[0].detail
 
 
-async def test_another_process_with_the_same_number_is_another(world: World, job: LostSessionJob) -> None:
+async def test_another_process_with_the_recorded_pid_does_not_keep_a_session(
+    world: World, job: LostSessionJob
+) -> None:
     session = make_session(
         pid=os.getpid(),
         pid_started="long ago",
@@ -131,7 +135,9 @@ async def test_another_process_with_the_same_number_is_another(world: World, job
     assert found.status is SessionStatus.LOST
 
 
-async def test_one_that_said_it_was_done_is_done_and_not_lost(world: World, job: LostSessionJob) -> None:
+async def test_a_silent_session_that_reported_its_completion_ends_as_completed(
+    world: World, job: LostSessionJob
+) -> None:
     boss = await world.boss("boss")
     worker = await world.join("w", under=boss)
     await world.do(session_reports.report_work, ReportSession(kind=ReportKind.COMPLETE, text="all of it"), by=worker)
@@ -140,16 +146,16 @@ async def test_one_that_said_it_was_done_is_done_and_not_lost(world: World, job:
     world.presence.record_sign(boss.name)
     await job.run_once()
     assert await status(world, worker) == ("completed", True)
-    assert await world.subjects(boss) == ["w has completed"]  # said once, by itself
+    assert await world.subjects(boss) == ["w has completed"]  # only the notice about the report
 
 
 @pytest.mark.parametrize("seconds", [3600, 8 * 3600, 30 * 24 * 3600])
-async def test_a_machine_that_slept_gives_everyone_time_first(
+async def test_sessions_get_a_grace_period_after_a_sleep_of_the_machine(
     world: World, job: LostSessionJob, seconds: float
 ) -> None:
     worker, gone = await world.join("w"), await world.join("gone")
     await job.run_once()
-    world.clock.jump(seconds)  # for the monotonic clock no time has passed
+    world.clock.jump(seconds)  # the monotonic clock does not advance
     due = await job.run_once()
     assert due is not None and 0 < (due - world.clock.now()).total_seconds() <= GRACE
     world.clock.advance(GRACE - 1)
@@ -162,8 +168,8 @@ async def test_a_machine_that_slept_gives_everyone_time_first(
     assert await status(world, worker) == ("working", False) and await status(world, gone) == ("lost", True)
 
 
-async def test_a_clock_that_was_set_ahead_makes_nobody_silent_for_longer(world: World, job: LostSessionJob) -> None:
-    """By the clock that nobody sets, this one has been silent for less than its lease."""
+async def test_a_clock_that_is_set_ahead_does_not_lose_a_session(world: World, job: LostSessionJob) -> None:
+    """By the monotonic clock, the session has been silent for less than its lease without a process."""
     worker = await world.join("w")
     world.presence.record_sign(worker.name)
     await job.run_once()
@@ -175,7 +181,7 @@ async def test_a_clock_that_was_set_ahead_makes_nobody_silent_for_longer(world: 
     assert await status(world, worker) == ("working", False)
 
 
-async def test_a_clock_that_was_set_back_loses_nobody(world: World, job: LostSessionJob) -> None:
+async def test_a_clock_that_is_set_back_does_not_lose_a_session(world: World, job: LostSessionJob) -> None:
     worker = await world.join("w")
     await job.run_once()
     world.clock.jump(-3600)
@@ -185,9 +191,9 @@ async def test_a_clock_that_was_set_back_loses_nobody(world: World, job: LostSes
     assert await status(world, worker) == ("working", False)
 
 
-async def test_after_the_server_was_away_everyone_gets_time(world: World) -> None:
+async def test_sessions_get_a_grace_period_after_a_time_without_a_server(world: World) -> None:
     worker = await world.join("w")
-    world.clock.advance(ALONE + 1)  # no server all the while: nobody could be heard
+    world.clock.advance(ALONE + 1)  # without a server, no session could give a sign of life
     job = LostSessionJob(world.store, world.presence, clock=world.clock)
     due = await job.run_once()
     assert due is not None and (due - world.clock.now()).total_seconds() == GRACE
@@ -197,8 +203,8 @@ async def test_after_the_server_was_away_everyone_gets_time(world: World) -> Non
     assert await status(world, worker) == ("lost", True)
 
 
-async def test_a_lease_that_ends_just_after_the_start_is_given_time_too(world: World) -> None:
-    """The server was away for nearly all of the lease: who is silent may only have had nobody to speak to."""
+async def test_a_session_whose_lease_ends_just_after_the_start_gets_a_grace_period(world: World) -> None:
+    """No server ran for nearly all of the lease, so a silent session had no server that could hear it."""
     worker = await world.join("w")
     world.clock.advance(ALONE - 5)
     job = LostSessionJob(world.store, world.presence, clock=world.clock)
@@ -208,7 +214,7 @@ async def test_a_lease_that_ends_just_after_the_start_is_given_time_too(world: W
     assert await status(world, worker) == ("working", False)
 
 
-async def test_a_server_without_sessions_is_not_patient(world: World, job: LostSessionJob) -> None:
+async def test_a_server_that_starts_without_sessions_gives_no_grace_period(world: World, job: LostSessionJob) -> None:
     await job.run_once()
     worker = await world.join("w")
     world.clock.advance(ALONE + 1)
@@ -216,7 +222,9 @@ async def test_a_server_without_sessions_is_not_patient(world: World, job: LostS
     assert await status(world, worker) == ("lost", True)
 
 
-async def test_a_round_is_bounded_and_says_that_there_is_more(world: World, job: LostSessionJob) -> None:
+async def test_each_round_is_bounded_and_is_due_at_once_while_lost_sessions_remain(
+    world: World, job: LostSessionJob
+) -> None:
     count = 2 * limits.job_batch_rows_max + 1
     await job.run_once()
     made = [
@@ -237,7 +245,7 @@ async def test_a_round_is_bounded_and_says_that_there_is_more(world: World, job:
     assert left == [(count - 500, True), (1, True), (0, False)]
 
 
-async def test_a_name_is_given_up_by_one_whose_process_is_gone(
+async def test_the_name_of_a_session_becomes_free_when_its_lease_and_its_process_have_ended(
     world: World, process: subprocess.Popen[bytes]
 ) -> None:
     worker = await world.join("w", pid=process.pid)
@@ -250,7 +258,9 @@ async def test_a_name_is_given_up_by_one_whose_process_is_gone(
     assert await status(world, worker) == ("lost", True) and again.name != worker.name
 
 
-async def test_without_a_process_only_upkeep_says_that_a_name_is_free(world: World, job: LostSessionJob) -> None:
+async def test_the_name_of_a_session_without_a_process_becomes_free_only_by_the_job(
+    world: World, job: LostSessionJob
+) -> None:
     await job.run_once()
     worker = await world.join("w")
     world.clock.advance(ALONE + 1)

@@ -1,4 +1,4 @@
-"""The workers of an ended coordinator: the coordinator above adopts them, or the person decides."""
+"""The coordinator above adopts the workers of a lost coordinator; without such a coordinator, the person decides."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ World = Any
 
 
 async def lose(world: World, caller: Caller, *, status: SessionStatus = SessionStatus.LOST) -> None:
-    """End a session as the background job does for a lost session."""
+    """End a session as the lost-session job does."""
 
     def write(tx: Tx) -> None:
         session = tx.sessions.get(caller.name)
@@ -35,7 +35,7 @@ async def lose(world: World, caller: Caller, *, status: SessionStatus = SessionS
 
 
 async def recover(world: World) -> list[SessionRecovery]:
-    """Carry out due hand-overs and adoptions. Return the due recoveries that need programs."""
+    """Do the due hand-overs and adoptions, and return the due recoveries that stop or resume programs."""
     due: list[SessionRecovery] = await world.store.read(lambda tx: tx.recoveries.list_due(tx.at, limit=10))
     for known in due:
         if known.step in (RecoveryStep.HAND_OVER, RecoveryStep.ADOPT):
@@ -58,7 +58,7 @@ async def answer(world: World, ask: Ask, text: str) -> None:
     await world.do(asks.answer_ask, ask_ops.AnswerAsk(id=ask.id, answer=text))
 
 
-async def test_the_coordinator_above_adopts_the_workers_and_both_sides_get_a_notice(world: World) -> None:
+async def test_the_coordinator_above_adopts_the_workers_and_both_get_a_notice(world: World) -> None:
     top = await world.boss("top")
     boss = await world.boss("boss", under=top)
     worker = await world.join("w", under=boss)
@@ -78,7 +78,7 @@ async def test_a_coordinator_without_workers_needs_no_hand_over(world: World) ->
     assert await world.store.read(lambda tx: tx.recoveries.next_due_at()) is None
 
 
-async def test_a_coordinator_that_reported_its_end_keeps_its_workers(world: World) -> None:
+async def test_a_completed_coordinator_keeps_its_workers(world: World) -> None:
     top = await world.boss("top")
     boss = await world.boss("boss", under=top)
     worker = await world.join("w", under=boss)
@@ -86,7 +86,7 @@ async def test_a_coordinator_that_reported_its_end_keeps_its_workers(world: Worl
     assert await recover(world) == [] and await parent(world, worker) == boss.name
 
 
-async def test_without_a_coordinator_above_the_person_gets_one_ask(world: World) -> None:
+async def test_the_person_gets_one_ask_about_the_workers_of_a_lost_top_coordinator(world: World) -> None:
     boss, other = await world.boss("boss"), await world.boss("other")
     worker = await world.join("w", under=boss)
     await lose(world, boss)
@@ -104,7 +104,7 @@ async def test_without_a_coordinator_above_the_person_gets_one_ask(world: World)
     assert await open_asks(world) == []
 
 
-async def test_the_person_stops_the_workers_or_leaves_them(world: World) -> None:
+async def test_the_person_stops_the_workers_or_leaves_the_workers_as_they_are(world: World) -> None:
     for choice, steps in (("stop its workers", [RecoveryStep.STOP]), ("leave them", [])):
         boss = await world.boss("boss")
         worker = await world.join("w", under=boss)
@@ -118,7 +118,7 @@ async def test_the_person_stops_the_workers_or_leaves_them(world: World) -> None
         await world.end(worker)
 
 
-async def test_a_chosen_coordinator_that_has_ended_is_refused(world: World) -> None:
+async def test_an_answer_that_chooses_an_ended_coordinator_is_refused(world: World) -> None:
     boss, other = await world.boss("boss"), await world.boss("other")
     await world.join("w", under=boss)
     await lose(world, boss)
@@ -130,7 +130,7 @@ async def test_a_chosen_coordinator_that_has_ended_is_refused(world: World) -> N
     assert await open_asks(world) == [ask], "the ask must stay open"
 
 
-async def test_the_end_of_the_last_worker_withdraws_the_ask(world: World) -> None:
+async def test_the_end_of_the_last_worker_withdraws_the_ask_about_the_workers(world: World) -> None:
     boss = await world.boss("boss")
     worker = await world.join("w", under=boss)
     await lose(world, boss)
@@ -140,7 +140,7 @@ async def test_the_end_of_the_last_worker_withdraws_the_ask(world: World) -> Non
     assert await open_asks(world) == [], "no worker is left"
 
 
-async def test_a_coordinator_above_that_is_being_started_again_gets_time(world: World) -> None:
+async def test_the_hand_over_waits_while_the_coordinator_above_is_being_resumed(world: World) -> None:
     top = await world.boss("top")
     boss = await world.boss("boss", under=top)
     worker = await world.join("w", under=boss)
@@ -154,7 +154,7 @@ async def test_a_coordinator_above_that_is_being_started_again_gets_time(world: 
     assert await parent(world, worker) == boss.name and await open_asks(world) == []
 
 
-async def test_a_coordinator_that_came_back_keeps_its_workers(world: World) -> None:
+async def test_a_revived_coordinator_keeps_its_workers(world: World) -> None:
     top = await world.boss("top")
     boss = await world.boss("boss", under=top)
     worker = await world.join("w", under=boss)
@@ -166,7 +166,7 @@ async def test_a_coordinator_that_came_back_keeps_its_workers(world: World) -> N
     assert await world.store.read(lambda tx: orphans.workers_of(tx, plan)) == []
 
 
-async def test_a_chosen_coordinator_that_ends_before_the_adoption_is_replaced_by_a_new_ask(world: World) -> None:
+async def test_the_person_gets_a_new_ask_if_the_chosen_coordinator_ends_before_the_adoption(world: World) -> None:
     boss, other = await world.boss("boss"), await world.boss("other")
     await world.join("w", under=boss)
     await lose(world, boss)

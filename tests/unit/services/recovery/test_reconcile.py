@@ -1,4 +1,4 @@
-"""Test the rounds of the reconcile job. tests/integration/services/recovery plays its scenes with real runners."""
+"""The reconcile job checks sessions in rounds. tests/integration/services/recovery uses real runners."""
 
 from __future__ import annotations
 

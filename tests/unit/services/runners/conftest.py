@@ -1,4 +1,4 @@
-"""The folders of sessions in a data directory, without runners."""
+"""Provide the folders of sessions in a data directory, without runners."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from maestro.wire import runner_folder
 
 
 class SessionFolders:
-    """The runners of a data directory, and the files of their sessions."""
+    """The `Runners` of a data directory, with helpers that write the files of sessions."""
 
     def __init__(self, home: Path) -> None:
         self.home = home
         self.runners = Runners(home)
 
     def write(self, session_id: str, name: str, content: Any) -> Path:
-        """Write a file of a session: text as it is, any other value as JSON."""
+        """Write a file of a session, a text unchanged and any other value as JSON, and return its path."""
         folder = self.home / runner_folder.SESSIONS / session_id
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / name
@@ -29,7 +29,7 @@ class SessionFolders:
         return path
 
     def write_note(self, session_id: str, **fields: Any) -> None:
-        """Write the note of a runner, by default of this process with a program that has ended."""
+        """Write the identity file of a runner, by default for this process and a program that has ended."""
         values = {
             "runner": os.getpid(),
             "runner_started": "1",

@@ -1,4 +1,4 @@
-"""Runners of an earlier version of the server, and runners that the store does not know."""
+"""The server records live runners of an earlier version, and finds live runners that the store does not know."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Folders = Any
 
 @pytest.fixture
 def program() -> Iterator[processes.Process]:
-    """A child process of this process, which stands for the runner."""
+    """Start a child process of this process; this process stands for the runner."""
     started = subprocess.Popen(["sleep", "600"])
     process = processes.find_process(started.pid)
     assert process is not None
@@ -41,7 +41,7 @@ def runner() -> processes.Process:
 
 
 async def add_older_spawn(world: World, database: Path) -> str:
-    """Record a session that an earlier version of the server has started. Return its id."""
+    """Store a session that an earlier version of the server has started, and return the id of the session."""
     caller = await world.join("w")
     await world.store.write(lambda tx: tx.spawns.insert(make_spawn(caller.name), manifest=b""))
     with closing(sqlite3.connect(database, isolation_level=None)) as connection:
@@ -66,7 +66,7 @@ def write_note(
     folders.write_note(session_id, **(values | (changed or {})))
 
 
-async def test_the_record_of_an_older_runner_is_completed_from_its_note(
+async def test_the_spawn_of_an_older_runner_is_completed_from_its_identity_file(
     world: World, folders: Folders, tmp_path: Path, runner: processes.Process, program: processes.Process
 ) -> None:
     session_id = await add_older_spawn(world, tmp_path / "maestro.db")
@@ -80,7 +80,7 @@ async def test_the_record_of_an_older_runner_is_completed_from_its_note(
     [{"epoch": 2}, {"runner_started": "another start"}, {"program_started": "another start"}, {"program": 2**22 + 1}],
     ids=str,
 )
-async def test_a_note_of_other_processes_or_of_another_start_does_not_count(
+async def test_an_identity_file_with_other_processes_or_another_start_does_not_count(
     world: World,
     folders: Folders,
     tmp_path: Path,
@@ -94,7 +94,7 @@ async def test_a_note_of_other_processes_or_of_another_start_does_not_count(
     assert await recorded_runner(world, session_id) == (None, None)
 
 
-async def test_a_runner_of_this_version_keeps_its_record(
+async def test_the_spawn_of_a_runner_of_this_version_is_not_changed(
     world: World, folders: Folders, runner: processes.Process, program: processes.Process
 ) -> None:
     caller = await world.join("w")

@@ -1,4 +1,4 @@
-"""The server's side of runners: their notes, locks and spools, stray processes, and requests to their sockets."""
+"""The server reads the files of runners, kills programs without a runner, and sends requests to runners."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def held_lock(folders: Folders, session_id: str) -> Iterator[None]:
 async def listening_runner(
     folders: Folders, answer: Callable[[dict[str, Any]], dict[str, Any]]
 ) -> AsyncIterator[None]:
-    """Answer requests on the control socket of a session, after a frame with output."""
+    """Answer requests on the control socket of a session; send a frame with output before each answer."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = await reader.readexactly(frames.HEAD_BYTES)
@@ -51,7 +51,9 @@ async def listening_runner(
 
 
 class TestFiles:
-    def test_a_note_is_read_and_a_missing_or_damaged_note_is_none(self, folders: Folders) -> None:
+    def test_an_identity_file_is_read_and_a_missing_or_damaged_identity_file_gives_none(
+        self, folders: Folders
+    ) -> None:
         assert folders.runners.read_note(SESSION) is None
         folders.write_note(SESSION, epoch=3)
         note = folders.runners.read_note(SESSION)
@@ -67,7 +69,7 @@ class TestFiles:
             assert folders.runners.live_sessions() == [SESSION]
         assert folders.runners.live_sessions() == []
 
-    def test_the_last_five_lines_of_a_log_are_shown(self, folders: Folders) -> None:
+    def test_last_log_lines_returns_the_last_five_lines_of_the_log(self, folders: Folders) -> None:
         assert folders.runners.last_log_lines(SESSION) == ""
         folders.write(SESSION, runner_folder.LOG, "".join(f"{number}\n" for number in range(9)))
         assert folders.runners.last_log_lines(SESSION) == "4\n5\n6\n7\n8"
@@ -79,11 +81,11 @@ class TestFiles:
         kinds = [report["kind"] for report in folders.runners.read_spool(SESSION)]
         assert kinds == ["started", "exited"]
         folders.write(SESSION, runner_folder.SPOOL, [started, ended])
-        assert len(folders.runners.read_spool(SESSION)) == 2, "one end must be reported once"
+        assert len(folders.runners.read_spool(SESSION)) == 2, "the same end is reported once"
         folders.runners.delete_spool(SESSION)
         assert folders.runners.read_spool(SESSION) == []
 
-    def test_a_damaged_spool_still_leaves_the_end_record(self, folders: Folders) -> None:
+    def test_the_end_record_is_read_although_the_spool_is_damaged(self, folders: Folders) -> None:
         folders.write(SESSION, runner_folder.SPOOL, "[{")
         end_record.EndRecord(str(folders.runners.session_folder(SESSION))).write_report({"kind": "exited"})
         assert [report["kind"] for report in folders.runners.read_spool(SESSION)] == ["exited"]
@@ -92,7 +94,7 @@ class TestFiles:
 class TestOrphans:
     @pytest.fixture
     def orphan(self, folders: Folders) -> Iterator[processes.Process]:
-        """A program without a runner, whose parent is not this process."""
+        """Start a program without a runner whose parent is not this process."""
         script = "sleep 600 >/dev/null 2>&1 & echo $!"
         environment = {**os.environ, "MAESTRO_SESSION_ID": SESSION}
         started = subprocess.run(["sh", "-c", script], env=environment, capture_output=True, check=True)
@@ -102,24 +104,28 @@ class TestOrphans:
         with contextlib.suppress(ProcessLookupError):
             os.kill(process.pid, 9)
 
-    def test_the_noted_program_is_killed(self, folders: Folders, orphan: processes.Process) -> None:
+    def test_kill_orphans_kills_the_program_in_the_identity_file(
+        self, folders: Folders, orphan: processes.Process
+    ) -> None:
         folders.write_note(SESSION, program=orphan.pid, program_started=orphan.started)
         assert folders.runners.kill_orphans(SESSION, epoch=1)
         found = processes.find_process(orphan.pid)
         assert found is None or found.has_ended
 
-    def test_a_process_without_a_note_is_found_by_its_environment(
+    def test_kill_orphans_finds_a_process_without_an_identity_file_by_its_environment(
         self, folders: Folders, orphan: processes.Process
     ) -> None:
         assert folders.runners.kill_orphans(SESSION, epoch=1)
         assert not folders.runners.kill_orphans(SESSION, epoch=1)
 
-    def test_a_later_start_of_the_session_is_spared(self, folders: Folders, orphan: processes.Process) -> None:
+    def test_kill_orphans_does_not_kill_the_program_of_a_later_start(
+        self, folders: Folders, orphan: processes.Process
+    ) -> None:
         folders.write_note(SESSION, program=orphan.pid, program_started=orphan.started, epoch=2)
         assert not folders.runners.kill_orphans(SESSION, epoch=1)
         assert processes.find_process(orphan.pid) is not None
 
-    def test_the_server_and_its_children_are_spared(self, folders: Folders) -> None:
+    def test_kill_orphans_does_not_kill_the_server(self, folders: Folders) -> None:
         own = processes.find_process(os.getpid())
         assert own is not None
         folders.write_note(SESSION, program=own.pid, program_started=own.started)
@@ -127,25 +133,25 @@ class TestOrphans:
 
 
 class TestRequests:
-    async def test_an_answer_comes_back_past_other_frames(self, folders: Folders) -> None:
+    async def test_a_request_returns_the_answer_and_skips_other_frames(self, folders: Folders) -> None:
         async with listening_runner(folders, lambda request: {"ok": True, "seen": request["do"]}):
             assert await folders.runners.send_request(SESSION, do="state") == {"ok": True, "seen": "state"}
 
-    async def test_a_refusal_of_the_runner_is_a_conflict(self, folders: Folders) -> None:
+    async def test_a_refusal_of_the_runner_raises_a_conflict(self, folders: Folders) -> None:
         async with listening_runner(folders, lambda _: {"ok": False, "problem": "The program has ended."}):
             with pytest.raises(errors.Conflict, match="The program has ended"):
                 await folders.runners.send_request(SESSION, do="write")
 
-    async def test_a_session_without_a_runner_is_a_conflict(self, folders: Folders) -> None:
+    async def test_a_request_to_a_session_without_a_runner_raises_a_conflict(self, folders: Folders) -> None:
         with pytest.raises(errors.Conflict, match="does not answer"):
             await folders.runners.send_request(SESSION, do="state")
 
-    async def test_input_is_written_when_the_terminal_has_taken_all_of_it(self, folders: Folders) -> None:
+    async def test_write_input_succeeds_when_the_terminal_has_taken_the_whole_input(self, folders: Folders) -> None:
         left = iter([5, 3, 0])
         async with listening_runner(folders, lambda _: {"ok": True, "left": next(left)}):
             assert await folders.runners.write_input(SESSION, b"hello")
 
-    async def test_input_that_the_terminal_does_not_take_is_reported(
+    async def test_write_input_fails_if_the_terminal_does_not_take_the_input_in_time(
         self, folders: Folders, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(limits, "prompt_accepted_seconds", 0.05)

@@ -1,4 +1,4 @@
-"""The folder of sessions that earlier versions named `runs`."""
+"""The server adopts the folder of sessions that earlier versions named `runs`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Folders = Any
 EARLIER_NOTE = '{"runner": 1, "runner_started": "1", "agent": 2, "agent_started": "1"}'
 
 
-def test_an_earlier_folder_gets_the_present_name(folders: Folders) -> None:
+def test_a_sessions_folder_of_an_earlier_version_gets_the_present_name(folders: Folders) -> None:
     earlier = folders.home / runner_folder.EARLIER_SESSIONS / "ses_one"
     earlier.mkdir(parents=True)
     (earlier / runner_folder.LOG).write_text("line\n")
@@ -35,10 +35,10 @@ def test_the_earlier_name_stays_as_a_link_while_an_earlier_runner_lives(folders:
             adopt_sessions_folder(folders.home)
             assert link.is_symlink() is is_live
     adopt_sessions_folder(folders.home)
-    assert not link.is_symlink(), "the link must go with the last earlier runner"
+    assert not link.is_symlink(), "the link is removed after the end of the last earlier runner"
 
 
-def test_a_link_that_the_person_made_is_renamed_and_not_removed(folders: Folders) -> None:
+def test_a_link_of_the_person_instead_of_the_folder_is_renamed_and_not_removed(folders: Folders) -> None:
     elsewhere = folders.home / "disk" / "ses_one"
     elsewhere.mkdir(parents=True)
     (elsewhere / runner_folder.LOG).write_text("line\n")

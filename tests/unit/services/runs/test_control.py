@@ -1,4 +1,4 @@
-"""Runs as records: their start, the callers that may stop and resume a run, and the names of a run."""
+"""The starter of a run and the callers above stop and resume the run, and a short name finds the run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ VC = "prj_00000000000000000000000000"
 
 
 class NoPrograms:
-    """Stops the sessions of runs that never started a session."""
+    """A stand-in that stops the programs of runs without sessions."""
 
     async def stop_programs(self, session_ids: list[str], *, by: str) -> None:
         assert not session_ids
@@ -84,7 +84,7 @@ async def test_the_successor_of_the_starter_owns_the_run(world: World) -> None:
 
 
 @pytest.mark.parametrize("short", ["#1", "the end of its id"])
-async def test_a_short_name_means_a_run_of_the_project_in_every_operation(
+async def test_every_operation_finds_a_run_of_the_project_by_a_short_name(
     world: World, short: str, tmp_path: Path
 ) -> None:
     run = await started(world)

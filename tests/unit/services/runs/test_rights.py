@@ -1,4 +1,4 @@
-"""The rights of a run: checked at its start, and kept for each of its sessions."""
+"""The rights of the starter are checked at the start of a run and limit each session of the run."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def check(world: World, caller: Caller, run: Run, *names: str | None) -> N
 
 
 class TestStart:
-    async def test_the_person_starts_every_program(self, world: World) -> None:
+    async def test_the_person_may_start_a_run_with_every_program(self, world: World) -> None:
         await check(world, world.dana, make_run("tsk_1", allow=["shell:*"]), None)
 
     async def test_a_session_needs_a_full_grant_for_a_plain_program(self, world: World) -> None:
@@ -41,7 +41,9 @@ class TestStart:
             await check(world, boss, make_run("tsk_1"), None)
         await check(world, await world.boss("full", grant=Permission.FULL), make_run("tsk_1"), None)
 
-    async def test_a_session_allows_no_actions_that_it_may_not_do_itself(self, world: World) -> None:
+    async def test_a_session_cannot_allow_a_run_actions_that_the_session_may_not_do_itself(
+        self, world: World
+    ) -> None:
         boss = await world.boss("boss", grant=Permission.EDIT)
         with pytest.raises(errors.NotPermitted):
             await check(world, boss, make_run("tsk_1", tool="claude", arguments=[], allow=["shell:rm *"]), None)
@@ -59,7 +61,7 @@ class TestStart:
         with pytest.raises(errors.NotPermitted):
             await check(world, boss, make_run("tsk_1", tool="claude", arguments=[]), "Ada")
 
-    async def test_a_removed_member_does_not_refuse_the_run(self, world: World) -> None:
+    async def test_an_unknown_member_does_not_prevent_the_start_of_a_run(self, world: World) -> None:
         boss = await world.boss("boss", grant=Permission.FULL)
         await check(world, boss, make_run("tsk_1"), "removed")
 
@@ -86,14 +88,14 @@ class TestStarter:
         caller = await starter(world, make_run("tsk_1", started_by=boss.name))
         assert caller is not None and (caller.name, caller.grant) == (heir.name, Permission.EDIT)
 
-    async def test_a_grant_that_the_person_changed_counts_as_it_is_now(self, world: World) -> None:
+    async def test_a_run_uses_the_present_grant_of_its_starter(self, world: World) -> None:
         boss = await world.boss("boss", grant=Permission.FULL)
         run = make_run("tsk_1", started_by=boss.name)
         await world.do(lifecycle.set_grant, GrantSession(id=boss.name, grant=Permission.PLAN))
         caller = await starter(world, run)
         assert caller is not None and caller.grant is Permission.PLAN
 
-    async def test_a_run_waits_while_its_starter_is_being_restarted(self, world: World) -> None:
+    async def test_a_run_has_no_starter_while_the_starter_is_being_resumed(self, world: World) -> None:
         boss = await world.boss("boss")
         await world.end(boss, "lost")
         plan = SessionRecovery(session_id=boss.name, step=RecoveryStep.RESUME, due_at=world.clock.now())
@@ -105,7 +107,7 @@ class TestStarter:
         with pytest.raises(errors.NotPermitted, match="does not exist"):
             await starter(world, run)
 
-    async def test_a_starter_that_may_no_longer_start_runs_is_refused(self, world: World) -> None:
+    async def test_a_run_whose_starter_may_no_longer_start_runs_is_refused(self, world: World) -> None:
         await world.member("ada")
         boss = await world.boss("boss", member="ada")
         await world.do(members.edit_member, EditMember(project="vc", id="ada", deny=["run.start"]))

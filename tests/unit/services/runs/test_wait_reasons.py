@@ -1,4 +1,4 @@
-"""The reasons for which a run waits: blocked tasks, holders outside of the run, and tasks outside of the run."""
+"""A run names blocked tasks, holders outside of the run and blockers outside of the run as reasons to wait."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ async def test_a_holder_that_works_for_the_run_is_no_reason_to_wait(world: World
     assert await reasons(world, run, task.id, attempts=[attempt]) == ("", "")
 
 
-async def test_only_blockers_outside_of_the_run_are_named(world: World) -> None:
+async def test_only_blockers_outside_of_the_run_are_named_as_reasons_to_wait(world: World) -> None:
     root, outside = await world.task(), await world.task()
     inside = await world.task(parent=root.id)
     task = await world.task(parent=root.id, depends_on=[outside.id, inside.id])
@@ -62,7 +62,7 @@ async def test_only_blockers_outside_of_the_run_are_named(world: World) -> None:
 
 
 @pytest.mark.parametrize(("end", "status"), [(moves.fail_task, "failed"), (moves.cancel_task, "cancelled")])
-async def test_an_outside_blocker_that_ended_without_completion_is_named_apart(
+async def test_a_blocker_outside_of_the_run_that_ended_without_completion_is_named_separately(
     world: World, end: Any, status: str
 ) -> None:
     outside = await world.task()
@@ -72,7 +72,7 @@ async def test_an_outside_blocker_that_ended_without_completion_is_named_apart(
     assert await reasons(world, make_run(task.id), task.id) == ("", f"vc#2 waits on vc#1 ({status}).")
 
 
-async def test_at_most_five_reasons_are_named(world: World) -> None:
+async def test_at_most_five_reasons_to_wait_are_named(world: World) -> None:
     tasks = [await world.task() for _ in range(7)]
     for task in tasks:
         await world.do(moves.block_task, BlockTask(id=task.id, reason="x"))

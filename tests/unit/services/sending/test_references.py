@@ -1,4 +1,4 @@
-"""The objects that a request to send mail refers to: addresses, a task, an issue, projects."""
+"""A request to send mail refers to recipients, a task, an issue and projects."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ async def open_issue(world: World, finder: Caller) -> Any:
     return await world.do(IssueOperations(world.guard).open_issue, request, by=finder)
 
 
-def test_all_kinds_of_recipients_add_up() -> None:
+def test_written_addresses_combines_all_kinds_of_recipients() -> None:
     request = mail(to=["w", "human"], to_member=["ada"], to_coordinator=True)
     assert references.written_addresses(request) == ["w", "human", "member:ada", "coordinator"]
 
 
-def test_a_message_without_a_recipient_is_refused() -> None:
+def test_a_request_without_a_recipient_is_refused() -> None:
     with pytest.raises(errors.Invalid, match="no recipient"):
         references.written_addresses(mail(to=[]))
 
@@ -47,11 +47,11 @@ def test_a_message_without_a_recipient_is_refused() -> None:
         (["#1", "human"], False),
     ],
 )
-def test_a_single_task_reference_is_a_task_address(addresses: list[str], is_task: bool) -> None:
+def test_only_a_single_task_reference_is_a_task_address(addresses: list[str], is_task: bool) -> None:
     assert references.is_task_address(addresses) is is_task
 
 
-async def test_the_task_of_a_message_is_named_or_addressed(world: World) -> None:
+async def test_the_task_of_a_message_is_the_named_task_or_else_the_addressed_task(world: World) -> None:
     task, other = await world.task(), await world.task()
 
     async def task_of(request: SendMail, *addresses: str) -> str | None:
@@ -78,8 +78,8 @@ async def test_an_issue_is_addressed_by_its_reference_or_by_its_project_and_task
         assert await issue_of(mail(), address) == "other#1"
     for address in ("other", "project:other", "OTHER", OTHER.id):
         assert await issue_of(mail(task=issue.ref), address) == "other#1"
-    assert await issue_of(mail(task=issue.ref), "human") is None, "mail about the issue to another recipient"
-    assert await issue_of(mail(), own.ref) is None, "a task of the own project is no issue"
+    assert await issue_of(mail(task=issue.ref), "human") is None, "the recipient is not the project of the issue"
+    assert await issue_of(mail(), own.ref) is None, "a task of the project of the sender is no issue"
     assert await issue_of(mail(), "other") is None
 
 
@@ -93,14 +93,14 @@ async def test_mail_to_another_project_has_a_sending_and_a_receiving_project(wor
         return (found[0].name, found[1].name) if found else None
 
     assert await projects(mail(), OTHER.id) == ("vc", "other")
-    assert await projects(mail(), VC.id) is None, "the own project"
-    assert await projects(mail(), worker.name) is None, "a mailbox of a session"
-    assert await projects(mail(task=issue.ref), OTHER.id) is None, "mail about a task of the receiving project"
+    assert await projects(mail(), VC.id) is None, "the sender belongs to the receiving project"
+    assert await projects(mail(), worker.name) is None, "the recipient is a session"
+    assert await projects(mail(task=issue.ref), OTHER.id) is None, "the mail is about a task of the receiving project"
     assert await projects(mail(), OTHER.id, by=world.dana) is None, "the person names no project"
     assert await projects(mail(project="vc"), OTHER.id, by=world.dana) == ("vc", "other")
 
 
-async def test_an_empty_name_names_no_project(world: World) -> None:
+async def test_an_empty_project_name_in_a_request_means_no_project(world: World) -> None:
     async def named(project: str) -> str | None:
         return await world.store.read(lambda tx: references.named_project_id(tx, world.dana, project))
 

@@ -1,4 +1,4 @@
-"""Send and answer mail: stored messages, recipients, threads and attachments."""
+"""Callers send and answer mail with recipients, threads, tasks and attachments."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ async def test_a_message_is_attested_stored_and_logged(world: World) -> None:
     assert event.data["to"] == [worker.name] and event.data["thread"] == sent.id
 
 
-async def test_mail_of_the_person_names_the_person_as_sender(world: World) -> None:
+async def test_the_person_is_the_sender_of_mail_of_the_person(world: World) -> None:
     await world.join("w")
     sender = (await stored(world, await world.send(None, "w"))).sender
     assert (sender.kind, sender.id, sender.name) == (SenderKind.PERSON, "dana", "dana")
 
 
-async def test_the_default_type_depends_on_the_sender(world: World) -> None:
+async def test_the_default_type_of_a_message_depends_on_the_sender(world: World) -> None:
     boss = await world.boss("boss")
     worker = await world.join("w", under=boss)
     types = [(await stored(world, await world.send(by, "human"))).type for by in (boss, worker)]
@@ -92,7 +92,7 @@ async def test_the_sender_learns_where_mail_to_an_ended_session_went(world: Worl
     assert [message.reason for message in received if message.subject == "Still there?"] == [one.reason]
 
 
-async def test_mail_can_be_about_a_task(world: World) -> None:
+async def test_mail_to_a_task_joins_the_thread_of_the_task_and_is_listed_with_the_task(world: World) -> None:
     boss = await world.boss("boss")
     worker = await world.join("w", under=boss)
     task = await world.task(held_by=worker)
@@ -109,11 +109,11 @@ async def test_mail_can_be_about_a_task(world: World) -> None:
     rest = ops.TaskMail(id="#1", cursor=listed.cursor)
     listed = await world.store.read(lambda tx: world.reading.list_task_mail(tx, boss, rest))
     assert [message.id for message in listed.messages] == [about.id] and listed.cursor is None
-    aside = await world.send(boss, "w", task="#1")  # about the task, but a conversation of its own
+    aside = await world.send(boss, "w", task="#1")  # mail about the task to another recipient starts a new thread
     assert aside.thread_id == aside.id
 
 
-async def test_the_inbox_of_another_project_takes_mail_from_every_session(world: World) -> None:
+async def test_a_session_may_post_to_the_mailbox_of_another_project(world: World) -> None:
     stranger, worker = await world.join("s", project=OTHER), await world.join("w")
     request = ops.PostToProject(project="vc", subject="Your API broke", message="Since today.")
     sent = await world.do(world.sending.post_to_project, request, by=stranger)
@@ -145,7 +145,7 @@ async def test_attachments_and_large_bodies_are_stored_in_files(world: World) ->
         assert (found.content, found.bytes) == (content, len(content))
 
 
-async def test_an_attachment_is_readable_for_readers_of_its_message(world: World) -> None:
+async def test_only_readers_of_a_message_read_its_attachments(world: World) -> None:
     await world.join("w")
     stranger = await world.join("s", project=OTHER)
     sent = await world.send(None, "w", attach=[ops.MailFile(file_name="f", content=b"x")])
@@ -184,7 +184,7 @@ async def test_an_answer_goes_to_the_sender_and_stays_in_the_thread(world: World
     assert again.type is MessageType.QUERY and await world.states(again) == {boss.name: "sent"}
 
 
-async def test_an_answer_to_an_own_message_goes_to_its_recipients(world: World) -> None:
+async def test_an_answer_to_an_own_message_goes_to_the_recipients_of_that_message(world: World) -> None:
     boss = await world.boss("boss")
     one, two = await world.join("one", under=boss), await world.join("two", under=boss)
     sent = await world.send(boss, "one", "two", "human")
@@ -192,7 +192,7 @@ async def test_an_answer_to_an_own_message_goes_to_its_recipients(world: World) 
     assert await world.states(more) == {one.name: "sent", two.name: "sent", HUMAN_MAILBOX: "sent"}
 
 
-async def test_the_person_and_ended_sessions_can_be_answered(world: World) -> None:
+async def test_an_answer_to_the_person_or_to_an_ended_session_is_delivered(world: World) -> None:
     boss = await world.boss("boss")
     worker = await world.join("w", under=boss)
     from_dana, from_worker = await world.send(None, "w"), await world.send(worker, to_coordinator=True)
@@ -202,10 +202,10 @@ async def test_the_person_and_ended_sessions_can_be_answered(world: World) -> No
     assert one.mailbox == boss.name and "w has ended" in one.reason
 
 
-async def test_the_persons_answer_stays_in_the_thread_from_any_directory(world: World) -> None:
+async def test_an_answer_of_the_person_belongs_to_the_project_of_the_thread(world: World) -> None:
     worker, stranger = await world.join("w"), await world.join("s", project=OTHER)
     asked = await world.send(worker, "human", subject="Secret?")
-    answer = await world.reply(None, asked, project="other")  # given from a directory of another project
+    answer = await world.reply(None, asked, project="other")  # the person answers from a directory of another project
     for caller, sees in ((worker, True), (stranger, False)):
         visible = await world.store.read(lambda tx, c=caller: tx.mail.is_visible(answer.id, c.project_id))
         assert visible is sees

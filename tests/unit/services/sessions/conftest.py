@@ -1,4 +1,4 @@
-"""Sessions that Maestro has started, alone or for a run."""
+"""Provide sessions that Maestro has started, alone or for a run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ World = Any
 
 @pytest.fixture
 def spawn(world: World) -> Callable[..., Awaitable[Caller]]:
-    """Registers a session with the record of its program; with `run` a run with this status started the session."""
+    """Return a function that registers a spawned session; with `run`, the session belongs to a run of that status."""
 
     next_pid = 2**22  # above the pids of real processes
 

@@ -1,4 +1,4 @@
-"""Adoption of workers by another coordinator: the callers that may adopt, and the mail of the old coordinator."""
+"""A coordinator adopts workers of another coordinator, within the rights of the caller, and gets its mail."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ async def test_only_a_live_coordinator_of_the_same_project_adopts(world: World) 
     assert await parent(world, worker) is None
 
 
-async def test_an_adoption_without_workers_is_refused(world: World) -> None:
+async def test_an_adoption_of_a_coordinator_without_workers_is_refused(world: World) -> None:
     boss, heir = await world.boss("boss"), await world.boss("heir")
     await world.end(boss)
     with pytest.raises(errors.NotFound):
@@ -101,7 +101,7 @@ async def test_an_adoption_without_workers_is_refused(world: World) -> None:
         await world.do(adoption.adopt_sessions, ops.AdoptSessions(ids=["nobody"], by=heir.name))
 
 
-async def test_one_refused_worker_undoes_the_whole_adoption(world: World) -> None:
+async def test_a_refused_worker_prevents_the_whole_adoption(world: World) -> None:
     boss, rival = await world.boss("boss"), await world.boss("rival")
     gone = await world.boss("gone")
     orphan, worker = await world.join("orphan", under=gone), await world.join("w", under=boss)
@@ -111,14 +111,14 @@ async def test_one_refused_worker_undoes_the_whole_adoption(world: World) -> Non
     assert await parent(world, orphan) == gone.name
 
 
-async def test_a_live_session_without_a_coordinator_belongs_to_the_person(world: World) -> None:
+async def test_only_the_person_gives_away_a_live_session_without_a_coordinator(world: World) -> None:
     rival, loner = await world.boss("rival"), await world.join("loner")
     with pytest.raises(errors.NotPermitted, match="is live and has no coordinator") as refused:
         await adopt(world, rival, loner)
     assert "Ask the person" in refused.value.hint
 
 
-async def test_an_adopter_that_did_not_ask_gets_a_notice_with_the_names_of_the_workers(world: World) -> None:
+async def test_a_coordinator_that_did_not_request_the_adoption_gets_a_notice_with_the_workers(world: World) -> None:
     boss, heir = await world.boss("boss"), await world.boss("heir")
     worker = await world.join("w", under=boss)
     await world.end(boss)
@@ -128,7 +128,7 @@ async def test_an_adopter_that_did_not_ask_gets_a_notice_with_the_names_of_the_w
     assert f"w ({worker.name})" in notice.body
 
 
-async def test_an_adopter_that_asked_gets_no_notice(world: World) -> None:
+async def test_a_coordinator_that_requests_the_adoption_gets_no_notice(world: World) -> None:
     boss, heir = await world.boss("boss"), await world.boss("heir")
     await world.join("w", under=boss)
     await world.end(boss)

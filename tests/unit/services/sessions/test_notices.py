@@ -1,4 +1,4 @@
-"""Notices about sessions: the recipients, and the urgency of each notice."""
+"""Notices about sessions go to the coordinator, the workers or the person, with a suitable priority."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class TestCoordinators:
         assert await inbox(world) == []
 
     @pytest.mark.parametrize("is_for_person", [True, False])
-    async def test_the_person_stands_in_for_a_missing_coordinator_only_if_asked(
+    async def test_the_person_gets_the_notice_of_a_session_without_a_coordinator_only_if_requested(
         self, world: World, is_for_person: bool
     ) -> None:
         await notify(world, await world.join("w"), is_for_person=is_for_person)
@@ -51,7 +51,7 @@ class TestCoordinators:
         ("final", "falls_back", "count"),
         [("failed", True, 1), ("failed", False, 0), ("completed", True, 0)],
     )
-    async def test_the_person_stands_in_for_a_coordinator_that_ended_before_its_work_was_done(
+    async def test_the_person_gets_the_notice_for_a_coordinator_that_ended_without_completion(
         self, world: World, final: str, falls_back: bool, count: int
     ) -> None:
         boss = await world.boss("boss")
@@ -83,7 +83,7 @@ class TestStatusChanges:
             (SessionStatus.WORKING, []),
         ],
     )
-    async def test_a_coordinator_gets_only_changes_that_it_waits_for(
+    async def test_a_coordinator_gets_notices_about_input_and_ends_and_not_about_other_changes(
         self, world: World, status: SessionStatus, expected: list[tuple[str, str]]
     ) -> None:
         boss = await world.boss("boss")
@@ -119,7 +119,9 @@ class TestStatusChanges:
 
 
 class TestWorkers:
-    async def test_direct_workers_get_the_end_of_their_coordinator_and_its_stand_in(self, world: World) -> None:
+    async def test_direct_workers_get_a_notice_about_the_end_of_their_coordinator_and_the_next_recipient(
+        self, world: World
+    ) -> None:
         top = await world.boss("top")
         boss = await world.boss("boss", under=top)
         worker = await world.join("one", under=boss)
@@ -129,7 +131,7 @@ class TestWorkers:
         assert (notice.subject, notice.priority) == ("Your coordinator boss is failed", "high")
         assert "goes to top" in notice.body and await world.unread(below) == []
 
-    async def test_workers_of_a_coordinator_that_will_resume_keep_their_coordinator(self, world: World) -> None:
+    async def test_workers_get_a_notice_that_their_lost_coordinator_will_be_resumed(self, world: World) -> None:
         boss = await world.boss("boss")
         worker = await world.join("w", under=boss)
         session = await world.session(boss)
@@ -139,7 +141,9 @@ class TestWorkers:
         (notice,) = await world.unread(worker)
         assert "Maestro starts your coordinator again" in notice.body
 
-    async def test_every_worker_gets_the_end_of_its_coordinator_even_beyond_one_batch(self, world: World) -> None:
+    async def test_every_worker_gets_a_notice_about_the_end_of_its_coordinator_beyond_one_batch(
+        self, world: World
+    ) -> None:
         boss = await world.boss("boss")
         count = limits.job_batch_rows_max + 1
         workers = [make_session(name=f"w{number}", parent_id=boss.name) for number in range(count)]
@@ -160,7 +164,7 @@ class TestWorkers:
 
 
 class TestRuns:
-    async def test_the_starter_of_a_run_gets_its_outcome(self, world: World) -> None:
+    async def test_the_starter_of_a_run_gets_a_notice_about_the_end_of_the_run(self, world: World) -> None:
         boss = await world.boss("boss")
         for starter in (boss.name, "dana"):
             await world.store.write(
@@ -173,7 +177,7 @@ class TestRuns:
             assert (notice.subject, notice.body) == ("run_1 completed", "run_1 completed.")
 
 
-async def test_long_subjects_and_texts_are_cut(world: World) -> None:
+async def test_the_long_subject_of_a_notice_is_cut(world: World) -> None:
     session = await world.session(await world.join("w"))
     subject, text = "s" * (limits.subject_chars_max + 1), "t" * (limits.message_chars_max + 1)
     await world.store.write(lambda tx: notices.notify_session(tx, session, subject=subject, text=text))

@@ -1,4 +1,4 @@
-"""Signs of life are stored now and then, many in one write; whoever waits gives one all the while."""
+"""The presence job stores signs of life in intervals; an open wait counts as a continuous sign of life."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from maestro.services.sessions.presence_job import PresenceJob
 World = Any
 
 
-async def test_what_was_heard_is_stored_and_told_once(world: World) -> None:
+async def test_the_job_stores_a_sign_of_life_and_renews_the_lease_once(world: World) -> None:
     one, two = await world.join("one"), await world.join("two")
     job = PresenceJob(world.store, world.presence, clock=world.clock)
     world.clock.advance(60)
     before = await world.session(two)
     for _ in range(100):
         world.presence.record_sign(one.name)
-    assert (await world.session(one)).seen_at < world.clock.now()  # so far only in memory
+    assert (await world.session(one)).seen_at < world.clock.now()  # the sign of life is only in memory
     assert await job.run_once() == world.clock.now() + timedelta(seconds=limits.presence_store_seconds)
     session = await world.session(one)
     assert session.seen_at == world.clock.now()
@@ -29,7 +29,7 @@ async def test_what_was_heard_is_stored_and_told_once(world: World) -> None:
     assert (await world.session(one)).seen_at == session.seen_at
 
 
-async def test_a_waiting_session_stays_alive_and_keeps_its_claims(world: World) -> None:
+async def test_the_job_renews_the_lease_and_the_claims_of_a_waiting_session(world: World) -> None:
     worker = await world.join("w")
     await world.task(held_by=worker)
     job = PresenceJob(world.store, world.presence, clock=world.clock)
@@ -42,7 +42,7 @@ async def test_a_waiting_session_stays_alive_and_keeps_its_claims(world: World) 
             assert session.lease_until > world.clock.now() and task.lease_until > world.clock.now()
 
 
-async def test_the_ended_do_not_come_back_by_it(world: World) -> None:
+async def test_a_sign_of_life_does_not_change_an_ended_session(world: World) -> None:
     worker = await world.join("w")
     world.presence.record_sign(worker.name)
     await world.end(worker)

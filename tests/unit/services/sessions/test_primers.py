@@ -1,4 +1,4 @@
-"""The facts in a session's primer, read from the store."""
+"""A primer tells a caller its identity, its related sessions, its tasks and its unread mail."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ async def read(world: World, caller: Any, *, tools: bool = False) -> str:
     return str(found.text)
 
 
-async def test_a_worker_reads_its_coordinator_its_siblings_and_its_work(world: World) -> None:
+async def test_the_primer_of_a_worker_names_its_coordinator_its_siblings_and_its_tasks(world: World) -> None:
     boss = await world.boss("boss")
     assigned, held = await world.task(), await world.task()
     worker = await world.join("w", under=boss, task=[assigned.id, held.id], path="/src/dave/vc")
@@ -37,7 +37,7 @@ async def test_a_worker_reads_its_coordinator_its_siblings_and_its_work(world: W
     assert f"{held_lines}{assigned_lines}Ready tasks: 2. Unread messages: 1.\n" in text
 
 
-async def test_a_coordinator_reads_its_workers_and_how_to_start_more(world: World) -> None:
+async def test_the_primer_of_a_coordinator_names_its_workers_and_the_spawn_command(world: World) -> None:
     boss = await world.boss("boss")
     await world.join("w", under=boss)
     text = await read(world, boss)
@@ -45,12 +45,12 @@ async def test_a_coordinator_reads_its_workers_and_how_to_start_more(world: Worl
     assert "maestro session spawn" in text
 
 
-async def test_a_worker_without_a_coordinator_reads_that_the_person_answers(world: World) -> None:
+async def test_the_primer_of_a_new_worker_names_no_coordinator_no_ready_tasks_and_no_mail(world: World) -> None:
     text = await read(world, await world.join("w"))
     assert "You have no coordinator" in text and "Ready tasks: none. Unread messages: none." in text
 
 
-async def test_a_silent_coordinator_is_marked(world: World) -> None:
+async def test_the_primer_changes_when_the_coordinator_becomes_silent(world: World) -> None:
     boss = await world.boss("boss")
     worker = await world.join("w", under=boss)
     fresh = await read(world, worker)
@@ -58,13 +58,13 @@ async def test_a_silent_coordinator_is_marked(world: World) -> None:
     assert await read(world, worker) != fresh
 
 
-async def test_calls_are_spelled_as_commands_or_as_tools(world: World) -> None:
+async def test_a_primer_names_operations_as_commands_or_as_tools(world: World) -> None:
     worker = await world.join("w")
     assert "maestro mail inbox" in await read(world, worker)
     assert "maestro mail inbox" not in await read(world, worker, tools=True)
 
 
-async def test_the_person_reads_a_primer_without_a_session(world: World) -> None:
+async def test_the_primer_of_the_person_names_the_person_and_held_tasks(world: World) -> None:
     await world.task(held_by=world.dana)
     text = await read(world, world.dana)
     assert text.startswith("You are dana, person in Maestro, for dana.") and "You hold:\n- vc#1" in text

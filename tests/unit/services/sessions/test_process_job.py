@@ -1,4 +1,4 @@
-"""A session whose process ends is noticed at once, and called lost soon after unless it is heard of again."""
+"""The end of the process of a session shortens its lease, and the session is lost soon without a sign of life."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 
 class Noticed:
-    """The job, and an event for what it has noticed."""
+    """The job and an event that the job sets when it shortens a lease."""
 
     def __init__(self, world: World) -> None:
         self.event = asyncio.Event()
@@ -41,12 +41,12 @@ class Noticed:
 
 
 async def left(world: World, caller: Any) -> float:
-    """Seconds that are left of a session's lease."""
+    """Return the remaining seconds of a session's lease."""
     session = await world.session(caller)
     return float((session.lease_until - world.clock.now()).total_seconds())
 
 
-async def test_an_end_shortens_the_lease_and_the_session_is_lost_soon(world: World) -> None:
+async def test_the_end_of_a_process_shortens_the_lease_and_the_session_is_lost_soon(world: World) -> None:
     process, noticed = started(), Noticed(world)
     try:
         worker = await world.join("w", pid=process.pid)
@@ -61,17 +61,19 @@ async def test_an_end_shortens_the_lease_and_the_session_is_lost_soon(world: Wor
     assert [(one.source, one.status, one.detail) for one in signals if one.source == "process"] == [
         ("process", "lost", f"process {process.pid} has ended")
     ]
-    assert (await world.session(worker)).status == "working"  # that alone does not make it lost
+    assert (
+        await world.session(worker)
+    ).status == "working"  # the end of the process alone does not make the session lost
     judging = LostSessionJob(world.store, world.presence, clock=world.clock)
     world.clock.advance(limits.session_grace_seconds + 1)
-    await judging.run_once()  # the first round after a start is patient
+    await judging.run_once()  # the first round of a new job starts a grace period
     world.clock.advance(limits.sleep_grace_seconds + 1)
     await judging.run_once()
     assert (await world.session(worker)).status == "lost"
     await noticed.job.close()
 
 
-async def test_one_that_is_heard_of_again_lives_on(world: World) -> None:
+async def test_a_session_with_a_sign_of_life_after_the_end_of_its_process_is_not_lost(world: World) -> None:
     process, noticed = started(), Noticed(world)
     judging = LostSessionJob(world.store, world.presence, clock=world.clock)
     await judging.run_once()
@@ -81,14 +83,14 @@ async def test_one_that_is_heard_of_again_lives_on(world: World) -> None:
     finally:
         end(process)
     await noticed.wait()
-    world.presence.record_sign(worker.name)  # it calls from another process: a child has taken over
+    world.presence.record_sign(worker.name)  # the session calls from another process
     world.clock.advance(limits.session_grace_seconds + 1)
     await judging.run_once()
     assert (await world.session(worker)).ended_at is None
     await noticed.job.close()
 
 
-async def test_a_process_that_was_gone_before_anyone_looked_is_noticed_too(world: World) -> None:
+async def test_a_process_that_ended_before_the_first_round_shortens_the_lease(world: World) -> None:
     process, noticed = started(), Noticed(world)
     try:
         worker = await world.join("w", pid=process.pid)
@@ -100,7 +102,7 @@ async def test_a_process_that_was_gone_before_anyone_looked_is_noticed_too(world
     await noticed.job.close()
 
 
-async def test_the_ended_are_watched_no_longer(world: World) -> None:
+async def test_the_process_of_an_ended_session_is_no_longer_watched(world: World) -> None:
     process, noticed = started(), Noticed(world)
     try:
         worker = await world.join("w", pid=process.pid)

@@ -1,4 +1,4 @@
-"""Registration of sessions: the facts of a new session, and the callers that may register it."""
+"""A registered session keeps its facts, and the rights of the caller limit the registration."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OTHER, DAVE = "prj_00000000000000000000000001", "wsp_00000000000000000000000000"
 
 @pytest.fixture
 def process() -> Iterator[subprocess.Popen[bytes]]:
-    """A child process of this process, which waits for its end."""
+    """Start a child process of this process, and end the child process after the test."""
     started = subprocess.Popen(["sleep", "600"])
     yield started
     started.kill()
@@ -56,7 +56,7 @@ async def test_a_session_that_registers_another_session_is_the_parent(world: Wor
     assert child.parent_id == boss.name
 
 
-async def test_a_spawned_session_waits_for_its_process(world: World) -> None:
+async def test_a_spawned_session_has_the_status_spawning_until_its_process_starts(world: World) -> None:
     request = ops.RegisterSession(project="vc", name="w")
     registered = await world.store.write(
         lambda tx: registration.register_session(tx, world.dana, request, lambda _: "token", is_spawned=True)
@@ -64,7 +64,7 @@ async def test_a_spawned_session_waits_for_its_process(world: World) -> None:
     assert (registered.status, registered.status_source, registered.token) == ("spawning", "process", "token")
 
 
-async def test_the_answer_counts_the_unread_mail_of_shared_mailboxes(world: World) -> None:
+async def test_the_answer_to_a_registration_counts_the_unread_mail_of_shared_mailboxes(world: World) -> None:
     await world.member("ada")
     await world.send(None, "vc")
     await world.send(None, "@ada")
@@ -76,12 +76,14 @@ async def test_the_answer_counts_the_unread_mail_of_shared_mailboxes(world: Worl
 
 
 @pytest.mark.parametrize("fields", [{"member": "nobody"}, {"task": ["#9"]}, {"project": "nothing"}], ids=str)
-async def test_an_unknown_member_task_or_project_is_refused(world: World, fields: dict[str, Any]) -> None:
+async def test_a_registration_with_an_unknown_member_task_or_project_is_refused(
+    world: World, fields: dict[str, Any]
+) -> None:
     with pytest.raises(errors.NotFound):
         await world.join("x", **fields)
 
 
-async def test_the_name_of_a_live_session_is_refused(world: World) -> None:
+async def test_a_registration_with_the_name_of_a_live_session_is_refused(world: World) -> None:
     await world.join("w")
     with pytest.raises(errors.NameTaken) as refused:
         await world.join("w")
@@ -89,12 +91,12 @@ async def test_the_name_of_a_live_session_is_refused(world: World) -> None:
 
 
 @pytest.mark.parametrize("name", ["human", "coordinator", "ses_00000000000000000000000000"])
-async def test_a_reserved_name_is_refused(world: World, name: str) -> None:
+async def test_a_registration_with_a_reserved_name_is_refused(world: World, name: str) -> None:
     with pytest.raises(errors.Invalid, match="is reserved"):
         await world.join(name)
 
 
-async def test_a_coordinator_that_has_ended_or_is_elsewhere_gets_no_workers(world: World) -> None:
+async def test_a_coordinator_that_has_ended_or_is_of_another_project_gets_no_workers(world: World) -> None:
     ended = await world.boss("ended")
     far = await world.boss("far", project=OTHER)
     await world.end(ended)
@@ -181,7 +183,9 @@ class TestRightsOfWorkers:
 
 
 class TestProcesses:
-    async def test_a_process_is_registered_once(self, world: World, process: subprocess.Popen[bytes]) -> None:
+    async def test_a_process_is_registered_for_one_live_session_only(
+        self, world: World, process: subprocess.Popen[bytes]
+    ) -> None:
         first = await world.join("w", pid=process.pid)
         with pytest.raises(errors.Conflict, match="is registered as a session already"):
             await world.join("x", pid=process.pid)

@@ -1,4 +1,4 @@
-"""The effects of reports on the reporting session: notices to its coordinator or the person, and its status."""
+"""A report changes the status of the reporting session and notifies its coordinator or the person."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ async def report_task(world: World, by: Any, kind: ReportKind, task: Any) -> Non
 
 
 async def give_verdict(world: World, worker: Any, *, passed: bool) -> str:
-    """Apply the verdict of the gates to the session. Return its status."""
+    """Apply a verdict of the gates to the session, and return the status of the session."""
 
     def write(tx: Any) -> None:
         report_effects.apply_review(tx, tx.sessions.get(worker.session_id), passed=passed)
@@ -83,7 +83,7 @@ async def test_a_report_to_an_ended_coordinator_goes_to_the_coordinator_above(wo
     assert notice.subject == "w goes on" and notice.reason == "boss has ended (stopped); the message goes to top"
 
 
-async def test_a_coordinators_report_on_a_workers_task_does_not_set_the_status_of_the_coordinator(
+async def test_a_report_of_a_coordinator_on_a_task_of_a_worker_keeps_the_status_of_the_coordinator(
     world: World,
 ) -> None:
     top = await world.boss("top")
@@ -95,7 +95,7 @@ async def test_a_coordinators_report_on_a_workers_task_does_not_set_the_status_o
     assert await world.subjects(top) == ["boss has completed vc#1"]
 
 
-async def test_a_task_with_gates_is_handed_in_and_its_session_idle_until_the_verdict(world: World) -> None:
+async def test_a_session_that_completes_a_task_with_gates_is_idle_until_the_verdict(world: World) -> None:
     boss = await world.boss("boss")
     worker = await world.join("w", under=boss)
     task = await world.task(held_by=worker, gates=["make test"])
@@ -114,10 +114,10 @@ async def test_a_verdict_completes_the_session_or_puts_the_session_back_to_work(
     await world.read(boss)
     assert await give_verdict(world, worker, passed=True) == "completed"
     assert (await world.session(worker)).status_source is StatusSource.REPORT
-    assert await world.subjects(boss) == [], "the verdict has a notice of its own"
+    assert await world.subjects(boss) == [], "another part of the server posts the notice about the verdict"
 
 
-async def test_a_session_with_another_task_works_on_after_a_passed_review(world: World) -> None:
+async def test_a_session_with_another_task_is_working_after_a_passed_review(world: World) -> None:
     worker = await world.join("w")
     handed_in = await world.task(held_by=worker, gates=["make test"])
     await report_task(world, worker, COMPLETE, handed_in)
@@ -126,7 +126,7 @@ async def test_a_session_with_another_task_works_on_after_a_passed_review(world:
     assert await give_verdict(world, worker, passed=True) == "working"
 
 
-async def test_a_verdict_changes_neither_an_ended_session_nor_one_that_needs_input(world: World) -> None:
+async def test_a_verdict_changes_neither_an_ended_session_nor_a_session_that_needs_input(world: World) -> None:
     ended, asking = await world.join("ended"), await world.join("asking")
     await world.end(ended)
     await world.do(lifecycle.record_heartbeat, SendHeartbeat(status=SessionStatus.NEEDS_INPUT), by=asking)

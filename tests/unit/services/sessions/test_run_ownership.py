@@ -1,4 +1,4 @@
-"""The owners of a run: only they, the holder of a task and the person end the tasks of the run."""
+"""Only the owners of a run, the holder of a task and the person end the tasks of the run."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ async def status(world: World, task_id: str) -> TaskStatus | None:
 
 
 @pytest.mark.parametrize("how", ENDS)
-async def test_a_rival_does_not_end_a_task_of_another_run(world: World, how: str) -> None:
+async def test_a_coordinator_cannot_end_a_task_of_the_run_of_another_caller(world: World, how: str) -> None:
     boss, rival, worker = await world.boss("boss"), await world.boss("rival"), await world.join("w")
     for starter in (boss, None):
         task = await run_task(world, starter, held_by=worker)
@@ -67,7 +67,7 @@ async def test_the_starter_and_the_sessions_above_end_tasks_of_the_run(world: Wo
 
 
 @pytest.mark.parametrize("how", ["fail", "report error"])
-async def test_the_holder_of_a_task_reports_its_failure(world: World, how: str) -> None:
+async def test_the_holder_of_a_task_of_a_run_reports_the_failure_of_the_task(world: World, how: str) -> None:
     boss, worker = await world.boss("boss"), await world.join("w")
     task = await run_task(world, boss, held_by=worker)
     await end(world, how, task.id, worker)
@@ -105,7 +105,7 @@ async def test_the_successor_of_the_starter_ends_tasks_of_the_run(world: World) 
     await end(world, "cancel", task.id, heir)
 
 
-async def test_without_a_live_run_every_coordinator_of_the_project_ends_a_task(world: World) -> None:
+async def test_every_coordinator_of_the_project_ends_a_task_without_a_live_run(world: World) -> None:
     rival = await world.boss("rival")
     task = await world.task()
     await end(world, "cancel", task.id, rival)

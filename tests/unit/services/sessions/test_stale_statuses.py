@@ -1,4 +1,4 @@
-"""What others observed of a session counts for a while; then an older word that stands counts again."""
+"""An observed status of a session expires after a time, and an older status without an end counts again."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ async def changes(world: World, who: Any) -> list[str]:
     return [event.data["status"] for event in events if event.kind == EventKind.SESSION_STATUS_CHANGED]
 
 
-async def test_an_observation_gives_way_to_what_the_session_said_itself(world: World) -> None:
+async def test_the_reported_status_counts_again_after_an_observed_status_expires(world: World) -> None:
     worker = await world.join("w")
     job = OldStatusJob(world.store)
     await say(world, worker, SessionStatus.WORKING, StatusSource.REPORT)
@@ -45,7 +45,7 @@ async def test_an_observation_gives_way_to_what_the_session_said_itself(world: W
     assert await job.run_once() is None
 
 
-async def test_hooks_tell_of_changes_so_what_they_say_of_silence_stands(world: World) -> None:
+async def test_a_hook_status_idle_or_needs_input_does_not_expire_and_working_does(world: World) -> None:
     worker = await world.join("w")
     job = OldStatusJob(world.store)
     for what in (SessionStatus.IDLE, SessionStatus.NEEDS_INPUT):
@@ -54,10 +54,10 @@ async def test_hooks_tell_of_changes_so_what_they_say_of_silence_stands(world: W
         assert await job.run_once() is None
         assert (await world.session(worker)).status is what
     await say(world, worker, SessionStatus.WORKING, StatusSource.HOOK)
-    assert await job.run_once() is not None, "that it works is heard again and again, or not true any more"
+    assert await job.run_once() is not None, "hooks renew the status working while the session works"
 
 
-async def test_the_last_there_was_stands_when_all_are_old(world: World) -> None:
+async def test_a_lasting_signal_counts_before_newer_expired_signals(world: World) -> None:
     worker = await world.join("w")
     await world.store.write(lambda tx: tx.sessions.clear_cache())
     for source, what in ((StatusSource.HOOK, SessionStatus.WORKING), (StatusSource.PROCESS, SessionStatus.IDLE)):
@@ -73,7 +73,7 @@ async def test_the_last_there_was_stands_when_all_are_old(world: World) -> None:
     assert (session.status, session.status_until) == (expected.status, None)
 
 
-async def test_the_ended_are_left_alone(world: World) -> None:
+async def test_the_status_of_an_ended_session_does_not_expire(world: World) -> None:
     worker = await world.join("w")
     await say(world, worker, SessionStatus.IDLE, StatusSource.HOOK)
     await world.end(worker)

@@ -1,4 +1,4 @@
-"""The status of a session, judged from the last signal of each source."""
+"""The last signal of each source determines the status of a session."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ async def send_signal(
     return changed
 
 
-async def test_the_last_of_several_signals_at_one_time_counts(world: World) -> None:
+async def test_the_last_of_several_signals_at_the_same_time_sets_the_status(world: World) -> None:
     worker = await world.join("w")
     for new_status, source in (
         (SessionStatus.IDLE, StatusSource.HEARTBEAT),
@@ -47,7 +47,7 @@ async def test_the_last_of_several_signals_at_one_time_counts(world: World) -> N
         (StatusSource.HEARTBEAT, SessionStatus.IDLE, True),
     ],
 )
-async def test_observations_expire_and_reports_last(
+async def test_a_status_expires_or_lasts_depending_on_its_source(
     world: World, source: StatusSource, new_status: SessionStatus, expires: bool
 ) -> None:
     worker = await world.join("w")
@@ -57,7 +57,7 @@ async def test_observations_expire_and_reports_last(
     assert session.status_until == (end if expires else None)
 
 
-async def test_a_change_is_logged_and_notified_once(world: World) -> None:
+async def test_a_change_of_status_is_logged_and_notified_once(world: World) -> None:
     boss = await world.boss("boss")
     worker = await world.join("w", under=boss)
     for _ in range(2):
@@ -68,7 +68,7 @@ async def test_a_change_is_logged_and_notified_once(world: World) -> None:
     assert [event.data for event in changes] == [{"from": "working", "status": "needs_input", "source": "hook"}]
 
 
-async def test_a_silent_change_is_logged_without_a_notice(world: World) -> None:
+async def test_a_silent_change_of_status_is_logged_without_a_notice(world: World) -> None:
     boss = await world.boss("boss")
     worker = await world.join("w", under=boss)
     await send_signal(world, worker, SessionStatus.NEEDS_INPUT, StatusSource.HOOK, is_silent=True)
@@ -76,7 +76,7 @@ async def test_a_silent_change_is_logged_without_a_notice(world: World) -> None:
     assert (await world.log())[-1].kind == "session.status_changed"
 
 
-async def test_details_hold_neither_tokens_nor_nul_characters(world: World) -> None:
+async def test_the_detail_of_a_signal_contains_neither_tokens_nor_nul_characters(world: World) -> None:
     worker = await world.join("w")
     token = redaction.TOKEN_PREFIX + "a" * 43
     await send_signal(world, worker, SessionStatus.IDLE, StatusSource.HOOK, detail=f"key\0 {token}")

@@ -1,4 +1,4 @@
-"""Waits for sessions: a status that is reached already ends the wait at once."""
+"""A wait for sessions ends when the sessions have the wanted status, at the timeout or with the waiting session."""
 
 from __future__ import annotations
 
@@ -57,7 +57,9 @@ async def test_a_wait_ends_when_all_sessions_are_completed(world: World) -> None
 
 
 @pytest.mark.parametrize("end", ["failed", "stopped", "lost"])
-async def test_a_wait_ends_unreached_when_a_session_ends_otherwise(world: World, end: str) -> None:
+async def test_a_wait_for_completion_ends_unreached_when_a_session_ends_with_another_status(
+    world: World, end: str
+) -> None:
     one, two = await world.join("one"), await world.join("two")
     waits = wait(world, world.dana, one, two)
     await let_waits_read(world)
@@ -67,7 +69,7 @@ async def test_a_wait_ends_unreached_when_a_session_ends_otherwise(world: World,
 
 
 @pytest.mark.parametrize("status", ["idle", "needs_input"])
-async def test_a_wait_ends_when_the_session_has_the_status(world: World, status: str) -> None:
+async def test_a_wait_for_a_status_ends_when_the_session_has_the_status(world: World, status: str) -> None:
     worker = await world.join("w")
     waits = wait(world, world.dana, worker, until=status)
     await let_waits_read(world)
@@ -91,7 +93,7 @@ async def test_a_wait_for_any_change_counts_from_now_or_from_a_sequence_number(w
         await wait(world, world.dana, one, two, until="any-change", since=missed.seq, timeout=10)
 
 
-async def test_mail_is_no_change_of_a_session(world: World) -> None:
+async def test_mail_does_not_end_a_wait_for_any_change_of_a_session(world: World) -> None:
     worker = await world.join("w")
     waits = wait(world, world.dana, worker, until="any-change")
     await let_waits_read(world)
@@ -103,8 +105,8 @@ async def test_mail_is_no_change_of_a_session(world: World) -> None:
     assert (await waits).reached
 
 
-async def test_an_earlier_end_of_a_session_does_not_end_every_further_wait(world: World) -> None:
-    """A coordinator waits for any change of its workers again and again: only new changes end its waits."""
+async def test_an_earlier_end_of_a_session_does_not_end_a_later_wait_for_any_change(world: World) -> None:
+    """A coordinator waits repeatedly for any change of its workers, so only new changes may end a wait."""
     one, two = await world.join("one"), await world.join("two")
     await world.end(one, "completed")
     seq = (await wait(world, world.dana, one, two, until="any-change")).seq
@@ -120,7 +122,7 @@ async def test_an_earlier_end_of_a_session_does_not_end_every_further_wait(world
     ).reached  # no session can change any more
 
 
-async def test_a_timeout_names_the_present_statuses(world: World) -> None:
+async def test_the_timeout_of_a_wait_names_the_present_statuses_of_the_sessions(world: World) -> None:
     worker = await world.join("w")
     with pytest.raises(errors.TimedOut) as refused:
         await wait(world, world.dana, worker, timeout=10)
@@ -133,7 +135,7 @@ async def test_a_wait_for_an_unknown_session_is_refused(world: World) -> None:
         await wait(world, worker, worker, world.coordinator)
 
 
-async def test_the_end_of_its_session_ends_a_wait(world: World) -> None:
+async def test_the_end_of_the_waiting_session_ends_its_wait(world: World) -> None:
     worker, other = await world.join("w"), await world.join("other")
     waiting = wait(world, worker, other)
     async with asyncio.timeout(20):

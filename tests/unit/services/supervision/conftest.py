@@ -1,4 +1,4 @@
-"""Sessions that Maestro has spawned, without their programs."""
+"""Provide sessions that Maestro has spawned, without their programs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from maestro.testing.manifests import make_manifest
 
 
 async def add_spawn(world: World, caller: Caller, *, manifest: Manifest | None = None, **fields: Any) -> None:
-    """Store the spawn of a registered session. The session's program is a plain command."""
+    """Store the spawn of a registered session, by default with a plain command as its program."""
 
     def insert(tx: Tx) -> None:
         values: dict[str, Any] = {

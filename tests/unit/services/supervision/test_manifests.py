@@ -18,7 +18,7 @@ from maestro.services.supervision import manifests
 
 
 async def build(world: World, caller: Caller, *operations: Operation, **fields: Any) -> shapes.Manifest:
-    """Build the manifest of a registered session."""
+    """Build and return the manifest of a registered session."""
     session = await world.session(caller)
     brief = manifests.ManifestBrief(
         session=session,
@@ -39,7 +39,7 @@ async def stored_task(world: World, **fields: Any) -> Any:
     return await world.store.read(lambda tx: tx.tasks.get(task.id))
 
 
-async def test_a_worker_knows_its_coordinator_and_siblings(world: World) -> None:
+async def test_the_manifest_of_a_worker_names_its_coordinator_and_its_siblings(world: World) -> None:
     boss = await world.boss("boss")
     worker, sibling = await world.join("worker", under=boss), await world.join("sibling", under=boss)
     await world.join("stranger")
@@ -48,20 +48,20 @@ async def test_a_worker_knows_its_coordinator_and_siblings(world: World) -> None
     assert [session.session_id for session in manifest.siblings] == [sibling.name]
 
 
-async def test_a_session_without_a_parent_has_no_coordinator_and_no_siblings(world: World) -> None:
+async def test_the_manifest_of_a_session_without_a_parent_has_no_coordinator_and_no_siblings(world: World) -> None:
     worker = await world.join("worker")
     await world.join("other")
     manifest = await build(world, worker)
     assert (manifest.coordinator, manifest.siblings) == (None, ())
 
 
-async def test_the_commands_are_those_that_the_session_may_call(world: World) -> None:
+async def test_a_manifest_contains_only_commands_that_the_session_may_call(world: World) -> None:
     worker = await world.join("worker")
     manifest = await build(world, worker, mail_ops.INBOX, server_ops.STOP)
     assert [command.operation for command in manifest.commands] == ["mail.inbox"]
 
 
-async def test_a_task_names_its_dependencies_and_open_blockers(world: World) -> None:
+async def test_a_task_in_a_manifest_names_its_dependencies_and_its_open_blockers(world: World) -> None:
     worker = await world.join("worker")
     first = await world.task()
     second = await stored_task(world, depends_on=[first.ref], accept=["Tests pass."])
@@ -70,7 +70,7 @@ async def test_a_task_names_its_dependencies_and_open_blockers(world: World) -> 
     assert (task.ready, task.acceptance) == (False, ("Tests pass.",))
 
 
-async def test_a_task_of_a_parent_names_the_parent_and_the_parent_its_children(world: World) -> None:
+async def test_a_task_in_a_manifest_names_its_parent_and_its_children(world: World) -> None:
     worker = await world.join("worker")
     parent = await world.task()
     child = await stored_task(world, parent=parent.ref)
@@ -79,7 +79,7 @@ async def test_a_task_of_a_parent_names_the_parent_and_the_parent_its_children(w
     assert below.parent == parent.ref and [link.id for link in above.children] == [child.id]
 
 
-async def test_an_issue_names_its_opener_and_project(world: World) -> None:
+async def test_an_issue_in_a_manifest_names_its_opener_and_the_opening_project(world: World) -> None:
     finder, worker = await world.join("finder", project=OTHER.id), await world.join("worker")
     request = issue_ops.OpenIssue(to="vc", title="Crash", message="The parser crashes.")
     issue = await world.do(IssueOperations(world.guard).open_issue, request, by=finder)
@@ -90,7 +90,7 @@ async def test_an_issue_names_its_opener_and_project(world: World) -> None:
     assert second.opened_by is None
 
 
-async def test_a_reference_task_hides_its_text_from_a_foreign_reader(world: World) -> None:
+async def test_a_manifest_hides_the_text_of_a_reference_task_from_a_reader_of_another_project(world: World) -> None:
     worker, stranger = await world.join("worker"), await world.join("stranger", project=OTHER.id)
     task = await stored_task(world, description="Secret.")
     for reader, text in ((stranger, ""), (worker, "Secret.")):
@@ -98,7 +98,7 @@ async def test_a_reference_task_hides_its_text_from_a_foreign_reader(world: Worl
         assert (entry.title, entry.description) == ("t", text)
 
 
-async def test_members_and_roster_come_from_the_project(world: World) -> None:
+async def test_a_manifest_has_the_chosen_members_and_the_roster_of_the_project(world: World) -> None:
     ada = await world.member("ada", skills=["pipes"])
     await world.member("bob")
     manifest = await build(world, await world.join("worker"), members=[ada])
@@ -106,7 +106,7 @@ async def test_members_and_roster_come_from_the_project(world: World) -> None:
     assert {member.name for member in manifest.roster} == {"ada", "bob"}
 
 
-async def test_a_rebuilt_manifest_has_present_tasks_and_keeps_the_directive(world: World) -> None:
+async def test_a_rebuilt_manifest_has_the_present_tasks_and_keeps_the_directive(world: World) -> None:
     boss = await world.boss("boss")
     worker = await world.join("worker", under=boss)
     directive = manifests.create_directive(

@@ -1,4 +1,4 @@
-"""Test the reports of runners: who may report, and how a report moves its session and tasks."""
+"""Test the reports of runners: which runner may report, and how a report changes the session and its tasks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SECRET = "secret of start"
 
 
 class Program:
-    """A spawned session, whose runner reports what a test wants."""
+    """A spawned session whose runner sends the reports of a test."""
 
     def __init__(self, world: World, caller: Caller) -> None:
         self.world, self.caller = world, caller
@@ -55,7 +55,7 @@ async def test_a_report_without_the_secret_of_the_start_is_refused(program: Prog
     assert (await program.report("exited", code=0)).kind == "exited"
 
 
-async def test_a_registered_session_has_no_runner(world: World) -> None:
+async def test_a_report_about_a_registered_session_is_refused(world: World) -> None:
     program = Program(world, await world.join("guest"))
     with pytest.raises(errors.Invalid, match="guest was not started by Maestro"):
         await program.report("exited", code=0)
@@ -83,7 +83,7 @@ async def test_a_report_of_another_start_is_refused(program: Program) -> None:
         ({"code": 0, "asked": "dana"}, SessionStatus.STOPPED, TaskStatus.TODO),
     ],
 )
-async def test_the_end_of_a_program_decides_about_session_and_task(
+async def test_the_end_of_a_program_sets_the_status_of_its_session_and_its_task(
     program: Program, facts: dict[str, Any], session_status: SessionStatus, task_status: TaskStatus
 ) -> None:
     task = await program.world.task(held_by=program.caller)
@@ -91,12 +91,12 @@ async def test_the_end_of_a_program_decides_about_session_and_task(
     assert (await program.status(), await program.task_status(task)) == (session_status, task_status)
 
 
-async def test_an_end_by_a_signal_from_outside_is_a_lost_session(program: Program) -> None:
+async def test_a_session_whose_program_ended_by_a_signal_from_outside_is_lost(program: Program) -> None:
     await program.report("exited", code=None, asked=runner_reports.BY_SIGNAL)
     assert await program.status() is SessionStatus.LOST
 
 
-async def test_the_last_output_is_kept_with_the_exit(program: Program) -> None:
+async def test_the_last_output_of_a_program_is_stored_with_its_exit_code(program: Program) -> None:
     await program.report("exited", code=3, tail="no such grammar")
     spawn = await program.world.store.read(lambda tx: tx.spawns.get(program.caller.name))
     assert spawn is not None and (spawn.exit_code, spawn.tail) == (3, "no such grammar")
@@ -117,6 +117,6 @@ async def test_only_a_descendant_of_the_recorded_runner_is_the_process_of_the_se
     assert (await program.world.session(program.caller)).pid == own.pid
 
 
-def test_an_unreadable_report_of_a_spool_is_none() -> None:
+def test_decode_report_returns_none_for_an_unreadable_report() -> None:
     assert runner_reports.decode_report({"kind": "exited", "code": "zero"}) is None
     assert runner_reports.decode_report({"kind": "exited", "code": 0}) == runner_reports.ProgramExited(code=0)

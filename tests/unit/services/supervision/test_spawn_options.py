@@ -20,7 +20,7 @@ from maestro.tools import registry
 from maestro.tools.registry import Tool
 
 
-async def test_a_named_tool_counts_more_than_a_program_and_a_member(world: World) -> None:
+async def test_the_named_tool_comes_before_the_program_and_the_tool_of_the_member(world: World) -> None:
     await world.member("ada", tool=Tool("codex"))
     read = world.store.read
     choose = spawn_options.choose_tool
@@ -36,7 +36,7 @@ async def test_a_spawn_without_a_tool_is_refused_with_the_choices(world: World) 
     assert "claude" in refused.value.hint and " or " in refused.value.hint and "command" not in refused.value.hint
 
 
-def test_the_first_driver_of_a_tool_is_the_usual_driver() -> None:
+def test_the_first_driver_of_a_tool_is_the_default_driver() -> None:
     claude, command = registry.find_tool("claude"), registry.find_tool("command")
     assert spawn_options.choose_driver(claude, None) is next(iter(claude.abilities.drivers))
     assert spawn_options.choose_driver(claude, DriverKind.TERMINAL) is DriverKind.TERMINAL
@@ -52,7 +52,7 @@ async def test_members_are_found_once_and_unknown_members_are_refused(world: Wor
         await world.store.read(lambda tx: spawn_options.find_members(tx, VC, ["bob"]))
 
 
-async def test_the_usual_permission_of_a_worker_is_the_permission_of_its_member(world: World) -> None:
+async def test_the_default_permission_of_a_worker_is_the_permission_of_its_member(world: World) -> None:
     ada = await world.member("ada", permission=Permission.FULL)
     assert spawn_options.usual_permission(SessionMode.EXECUTE, [ada]) is Permission.FULL
     assert spawn_options.usual_permission(SessionMode.EXECUTE, []) is not Permission.FULL
@@ -73,7 +73,7 @@ async def test_a_session_grants_no_more_than_its_own_grant(world: World) -> None
         await grant(Permission.FULL)
 
 
-async def test_the_checkout_that_holds_the_path_of_the_caller_is_chosen(world: World) -> None:
+async def test_a_session_is_spawned_in_the_checkout_that_contains_the_path_of_the_caller(world: World) -> None:
     second = Workspace("wsp_00000000000000000000000009", VC.id, "eve", "eve/vc", "/src/eve/vc", AT)
     await world.store.write(lambda tx: tx.projects.insert_workspace(second))
 
@@ -85,12 +85,12 @@ async def test_the_checkout_that_holds_the_path_of_the_caller_is_chosen(world: W
     assert await choose("") == DAVE.path
 
 
-async def test_a_project_without_a_checkout_is_refused(world: World) -> None:
+async def test_a_spawn_in_a_project_without_a_checkout_is_refused(world: World) -> None:
     with pytest.raises(errors.NotFound, match="other has no checkout"):
         await world.store.read(lambda tx: spawn_options.choose_directory(tx, "", OTHER))
 
 
-def test_a_path_that_leads_out_of_the_checkout_starts_in_the_checkout(tmp_path: Path) -> None:
+def test_a_session_with_a_path_outside_of_the_checkout_starts_in_the_checkout(tmp_path: Path) -> None:
     checkout, outside = tmp_path / "vc", tmp_path / "outside"
     (checkout / "deep").mkdir(parents=True)
     outside.mkdir()
@@ -102,7 +102,7 @@ def test_a_path_that_leads_out_of_the_checkout_starts_in_the_checkout(tmp_path: 
         assert start(str(path), str(checkout)) == str(checkout)
 
 
-async def test_the_depth_of_sessions_is_limited(world: World) -> None:
+async def test_the_depth_of_spawned_sessions_is_limited(world: World) -> None:
     top = await world.boss("top")
     boss = await world.boss("boss", under=top)
     bounds = SpawnLimits(depth_max=1)
@@ -111,7 +111,7 @@ async def test_the_depth_of_sessions_is_limited(world: World) -> None:
         await world.store.read(lambda tx: spawn_options.require_within_limits(tx, boss, VC, bounds))
 
 
-async def test_the_workers_of_a_coordinator_are_limited(world: World) -> None:
+async def test_the_number_of_workers_of_a_coordinator_is_limited(world: World) -> None:
     boss = await world.boss("boss")
     bounds = SpawnLimits(of_one_coordinator_max=1)
     await world.store.read(lambda tx: spawn_options.require_within_limits(tx, boss, VC, bounds))
@@ -121,7 +121,7 @@ async def test_the_workers_of_a_coordinator_are_limited(world: World) -> None:
     await world.store.read(lambda tx: spawn_options.require_within_limits(tx, world.dana, VC, bounds))
 
 
-async def test_the_spawned_sessions_of_a_project_are_limited(world: World) -> None:
+async def test_the_number_of_spawned_sessions_of_a_project_is_limited(world: World) -> None:
     bounds = SpawnLimits(of_one_project_max=1)
     worker = await world.join("worker")
     await world.store.read(lambda tx: spawn_options.require_within_limits(tx, world.dana, VC, bounds))

@@ -1,4 +1,4 @@
-"""Test the views of workflow templates: the package's templates, and the templates of a checkout."""
+"""Test the views of workflow templates: the templates of the package and the templates of a checkout."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from maestro.services.supervision.template_views import TemplateViews
 
 @pytest.fixture
 async def foreign_checkout(world: World, tmp_path: Path) -> Path:
-    """A checkout of the project `other`."""
+    """Add a checkout of the project `other`, and return its path."""
     path = tmp_path / "other"
     (path / "deep").mkdir(parents=True)
     workspace = Workspace("wsp_00000000000000000000000009", OTHER.id, "tmp", "tmp/other", str(path), AT)
@@ -54,7 +54,7 @@ async def test_a_session_reads_no_templates_of_another_project(
         assert (await views.list_templates(caller, request)).templates
 
 
-async def test_a_link_into_the_checkout_of_another_project_is_refused(
+async def test_templates_behind_a_link_into_a_checkout_of_another_project_are_refused(
     world: World, foreign_checkout: Path, tmp_path: Path
 ) -> None:
     link = tmp_path / "link"
@@ -64,6 +64,8 @@ async def test_a_link_into_the_checkout_of_another_project_is_refused(
         await TemplateViews(world.store).list_templates(stranger, ops.ListTemplates(path=str(link)))
 
 
-async def test_a_directory_outside_of_all_checkouts_is_readable(world: World, tmp_path: Path) -> None:
+async def test_a_session_lists_templates_for_a_directory_outside_of_all_checkouts(
+    world: World, tmp_path: Path
+) -> None:
     worker = await world.join("worker")
     assert (await TemplateViews(world.store).list_templates(worker, ops.ListTemplates(path=str(tmp_path)))).templates

@@ -1,4 +1,4 @@
-"""Test the logs of terminals, and the refusals of an attach."""
+"""Test the logs of terminals and the refusals to attach to a terminal."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from maestro.wire import runner_folder
 
 
 class Shown:
-    """A spawned session without a runner, whose transcript a test writes."""
+    """A spawned session without a runner; a test writes its transcript."""
 
     def __init__(self, world: World, caller: Caller, folder: Path) -> None:
         self.world, self.caller, self.folder = world, caller, folder
@@ -52,13 +52,13 @@ async def test_a_session_without_a_transcript_has_empty_logs(shown: Shown) -> No
     assert (await shown.logs()).text == ""
 
 
-async def test_input_and_half_written_lines_are_left_out(shown: Shown) -> None:
+async def test_logs_leave_out_input_and_half_written_lines(shown: Shown) -> None:
     shown.write("out", rest='[0.2, "i", "typed"]\n{"no": "event"}\n[0.3, "o", "hal')
     assert (await shown.logs()).text == "out"
 
 
 @pytest.mark.parametrize(("tail", "text"), [(None, "a\nb\nc\n"), (2, "b\nc\n"), (0, ""), (9, "a\nb\nc\n")])
-async def test_a_tail_is_the_number_of_last_lines(shown: Shown, tail: int | None, text: str) -> None:
+async def test_logs_with_a_tail_contain_that_number_of_last_lines(shown: Shown, tail: int | None, text: str) -> None:
     shown.write("a\nb\n", "c\n")
     assert (await shown.logs(tail=tail)).text == text
 
@@ -75,7 +75,9 @@ async def test_the_output_of_a_registered_session_cannot_be_followed(world: Worl
         await shown.logs(follow=True)
 
 
-async def test_an_attach_is_refused_without_a_terminal_of_maestro(shown: Shown, tmp_path: Path) -> None:
+async def test_an_attach_is_refused_to_the_own_session_a_registered_session_and_an_ended_session(
+    shown: Shown, tmp_path: Path
+) -> None:
     request = ops.AttachSession(id=shown.caller.name)
     with pytest.raises(errors.Conflict, match="cannot attach to its own terminal"):
         await shown.terminals.find_terminal(shown.caller, request)

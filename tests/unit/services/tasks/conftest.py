@@ -1,4 +1,4 @@
-"""A board of tasks in project vc, with the task services called on a store."""
+"""Provide a board of tasks in project vc that calls the task services on a store."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ World = Any
 
 
 class TaskBoard:
-    """Creates and moves tasks; the person makes each call unless a test names another caller."""
+    """Helpers that create, move and read tasks, as the person or as a named caller."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -30,13 +30,13 @@ class TaskBoard:
     async def call(
         self, service: Callable[..., Any], task_id: str = "", *, by: Caller | None = None, **fields: Any
     ) -> Any:
-        """Call a service with a request of its own type about the task."""
+        """Call a service with a request of the type that the service takes, and return the result."""
         request = get_type_hints(service)["request"]
         named = {"id": task_id} if task_id else {}
         return await self.world.do(service, request(**named, **fields), by=by)
 
     async def complete(self, task_id: str) -> MovedTask:
-        """Start and complete a task."""
+        """Start and complete a task, and return the answer to the completion."""
         await self.call(moves.start_task, task_id)
         completed: MovedTask = await self.call(moves.complete_task, task_id)
         return completed
@@ -57,7 +57,7 @@ class TaskBoard:
 
 @pytest.fixture
 async def board(world: World) -> TaskBoard:
-    """The tasks of project vc, which has the default stages."""
+    """Set the default stages of project vc, and return its board."""
 
     def set_stages(tx: Any) -> None:
         project: Project = tx.projects.by_name("vc")
@@ -69,9 +69,9 @@ async def board(world: World) -> TaskBoard:
 
 @pytest.fixture
 async def entangled(world: World, board: TaskBoard) -> tuple[Caller, str, str]:
-    """A worker that holds a task and the parent of the task.
+    """Return a worker and two tasks that the worker has claimed: a task and the parent of the task.
 
-    The lower task has a completed child, and waited on another task that is completed now.
+    The lower task has a completed child, and depends on another task that is completed too.
     """
     worker = await world.join("w1")
     lower, upper = await board.create(), await board.create()

@@ -1,4 +1,4 @@
-"""The consequences of a move in the same transaction: dependants, parents, stages, and warnings to the caller."""
+"""A move changes dependants, parents and stages in the same transaction, and returns warnings to the caller."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ async def test_a_reopened_task_warns_of_a_running_dependant_and_of_a_finished_pa
 
 
 async def test_the_log_reports_each_ready_task_once(board: Board) -> None:
-    """The dependant leaves a held stage and loses its blocker in one move, and becomes ready once."""
+    """One move completes the blocker of the dependant and also releases the stage of the dependant."""
     plan = await board.create(stage="plan")
     await board.create(stage="implement", depends_on=[plan])
     before = await board.ready_events()
@@ -77,7 +77,7 @@ async def test_the_log_reports_each_ready_task_once(board: Board) -> None:
 
 
 async def test_a_task_with_two_blockers_that_complete_in_one_request_becomes_ready_once(board: Board) -> None:
-    """The completion queues the dependant twice: for the blocker itself, and for the parent that completes with it."""
+    """The completion queues the dependant twice: for the blocker, and for the parent that completes with it."""
     blocker = await board.create()
     parent = await board.create(depends_on=[blocker])
     await board.complete(await board.create(parent=parent))
@@ -87,7 +87,7 @@ async def test_a_task_with_two_blockers_that_complete_in_one_request_becomes_rea
     assert await board.ready_events() == [*before, "vc#4"]
 
 
-async def test_the_answer_does_not_name_the_moved_task_as_unblocked(board: Board) -> None:
+async def test_the_answer_to_a_move_does_not_name_the_moved_task_as_unblocked(board: Board) -> None:
     task = await board.create()
     await board.call(moves.start_task, task)
     released = await board.call(moves.release_task, task)
@@ -159,7 +159,7 @@ async def test_a_completed_parent_that_is_reopened_stays_open(board: Board) -> N
     await board.complete(parent)
 
 
-async def test_a_rejected_parent_is_ready_again(board: Board) -> None:
+async def test_a_parent_that_is_rejected_in_review_is_ready_again(board: Board) -> None:
     parent = await board.create(gates=["sleep 20"])
     await board.complete(await board.create(parent=parent))
     assert await board.statuses(parent) == ["in_review"]
@@ -167,8 +167,8 @@ async def test_a_rejected_parent_is_ready_again(board: Board) -> None:
     assert rejected.status == "todo" and rejected.ready
 
 
-async def test_a_long_chain_completes_with_its_first_task(board: Board) -> None:
-    """Each task waits on the task before and has a completed child: the first completion sets off all others."""
+async def test_a_long_chain_of_parents_completes_with_the_first_task_of_the_chain(board: Board) -> None:
+    """Each task waits on the previous task and has a completed child, so the first completion completes all tasks."""
     first = before = await board.create()
     for _ in range(400):
         task = await board.create(depends_on=[before])

@@ -1,4 +1,4 @@
-"""Dependencies between tasks: added and removed as a whole, without cycles, with warnings about doubtful edges."""
+"""A request changes all named dependencies of a task or none; cycles are refused, and doubtful ones get a warning."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Board = Any
 
 
 async def dependency_events(world: World) -> list[tuple[str, str, str]]:
-    """Return kind, task and blocker of each change of a dependency in the log."""
+    """Return the kind, the task and the blocker of each dependency event in the log."""
     return [
         (event.kind.removeprefix("task."), event.data["ref"], event.data["on_ref"])
         for event in await world.log()
@@ -23,7 +23,7 @@ async def dependency_events(world: World) -> list[tuple[str, str, str]]:
     ]
 
 
-async def test_a_task_waits_on_each_named_task_once(world: World, board: Board) -> None:
+async def test_a_task_depends_once_on_each_named_task(world: World, board: Board) -> None:
     first, second, task = [await board.create() for _ in range(3)]
     waiting = await board.call(change_dependencies, task, on=[first, "#1", second])
     assert (waiting.open_blockers, waiting.ready) == (2, False)
@@ -63,17 +63,17 @@ async def test_a_dependency_that_does_not_exist_cannot_be_removed(board: Board) 
     task = await board.create(depends_on=[blocker])
     with pytest.raises(errors.NotFound, match="vc#3 does not depend on vc#2"):
         await board.call(change_dependencies, task, on=[blocker, other], remove=True)
-    assert (await board.show(task)).open_blockers == 1, "one refused removal must undo the others"
+    assert (await board.show(task)).open_blockers == 1, "a refused removal removes no dependency"
 
 
-async def test_a_request_without_tasks_is_refused(board: Board) -> None:
+async def test_a_change_of_dependencies_without_named_tasks_is_refused(board: Board) -> None:
     task = await board.create()
     with pytest.raises(errors.Invalid) as refused:
         await board.call(change_dependencies, task, on=[])
     assert "--on" in refused.value.hint
 
 
-async def test_a_cycle_is_refused_with_the_tasks_of_the_cycle(world: World, board: Board) -> None:
+async def test_a_dependency_cycle_is_refused_with_the_tasks_of_the_cycle(world: World, board: Board) -> None:
     first = await board.create()
     second = await board.create(depends_on=[first])
     third = await board.create(depends_on=[second])
@@ -84,20 +84,20 @@ async def test_a_cycle_is_refused_with_the_tasks_of_the_cycle(world: World, boar
     assert len(await dependency_events(world)) == 2
 
 
-async def test_a_task_cannot_wait_on_itself(board: Board) -> None:
+async def test_a_task_cannot_depend_on_itself(board: Board) -> None:
     task = await board.create()
     with pytest.raises(errors.Cycle):
         await board.call(change_dependencies, task, on=[task])
 
 
-async def test_a_child_cannot_wait_on_its_parent(board: Board) -> None:
+async def test_a_child_cannot_depend_on_its_parent(board: Board) -> None:
     parent = await board.create()
     child = await board.create(parent=parent)
     with pytest.raises(errors.Cycle):
         await board.call(change_dependencies, child, on=[parent])
 
 
-async def test_the_error_about_a_long_cycle_names_only_its_beginning(
+async def test_the_error_about_a_long_cycle_names_only_the_first_tasks_of_the_cycle(
     board: Board, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "cycle_names_shown_max", 2)
@@ -119,7 +119,9 @@ async def test_a_task_has_a_limited_number_of_dependencies(board: Board, monkeyp
     assert (await board.show(task)).open_blockers == 2
 
 
-async def test_a_running_task_continues_and_the_caller_is_warned(world: World, board: Board) -> None:
+async def test_a_running_task_with_a_new_open_dependency_continues_and_the_caller_gets_a_warning(
+    world: World, board: Board
+) -> None:
     worker = await world.join("w")
     blocker, task = await board.create(), await board.create(held_by=worker)
     waiting = await board.call(change_dependencies, task, on=[blocker])
@@ -128,7 +130,9 @@ async def test_a_running_task_continues_and_the_caller_is_warned(world: World, b
 
 
 @pytest.mark.parametrize(("end", "status"), [(moves.fail_task, "failed"), (moves.cancel_task, "cancelled")])
-async def test_a_blocker_that_ended_without_completion_is_pointed_out(board: Board, end: Any, status: str) -> None:
+async def test_a_dependency_on_a_task_that_ended_without_completion_causes_a_warning(
+    board: Board, end: Any, status: str
+) -> None:
     blocker, task = await board.create(), await board.create()
     await board.call(moves.start_task, blocker)
     await board.call(end, blocker)
@@ -136,7 +140,7 @@ async def test_a_blocker_that_ended_without_completion_is_pointed_out(board: Boa
     assert waiting.warnings == [f"vc#1 is {status}: vc#2 waits until vc#1 is reopened."]
 
 
-async def test_a_dependency_on_a_later_stage_is_pointed_out(board: Board) -> None:
+async def test_a_dependency_on_a_task_of_a_later_stage_causes_a_warning(board: Board) -> None:
     plan, implementation = await board.create(stage="plan"), await board.create(stage="implement")
     waiting = await board.call(change_dependencies, plan, on=[implementation])
     assert waiting.warnings == [
@@ -149,7 +153,7 @@ async def test_a_dependency_on_a_later_stage_is_pointed_out(board: Board) -> Non
     assert in_another_scope.warnings == []
 
 
-async def test_a_worker_changes_dependencies_only_of_tasks_that_it_holds(world: World, board: Board) -> None:
+async def test_a_worker_changes_only_dependencies_of_tasks_that_the_worker_holds(world: World, board: Board) -> None:
     worker = await world.join("w")
     blocker, task, held = await board.create(), await board.create(), await board.create(held_by=worker)
     with pytest.raises(errors.NotHeld):

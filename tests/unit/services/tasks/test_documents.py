@@ -1,4 +1,4 @@
-"""Documents of tasks and the kept outputs of gates: content, limits, and the callers that may read them."""
+"""Callers add and read the documents of tasks and read the outputs of gates, within rights and limits."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def documents(world: World) -> TaskDocuments:
 
 
 async def add(world: World, documents: TaskDocuments, task: str, content: bytes = b"x", *, by: Any = None) -> Any:
-    """Add a document in the two steps of the server: first the content, then the row."""
+    """Add a document as the server does: check the request, store the content, then insert the row."""
     request = ops.AddDocument(id=task, title=" Report ", content=content, file_name="report.md")
     await world.store.read(lambda tx: documents.check_addition(tx, by or world.dana, request))
     stored = documents.store_content(request, world.blobs.store_content)
@@ -30,7 +30,7 @@ async def add(world: World, documents: TaskDocuments, task: str, content: bytes 
 
 
 async def keep_gate_output(world: World, task: str, output: bytes, *, passed: bool = True) -> str:
-    """Keep the result of a gate as the gate job does. Return the id of the result."""
+    """Store the result of a gate as the gate job does, and return the id of the result."""
     world.clock.advance(1)
     result = GateResult(
         id=ids.new_id("gat", world.clock.now()),
@@ -48,7 +48,7 @@ async def keep_gate_output(world: World, task: str, output: bytes, *, passed: bo
 
 
 @pytest.mark.parametrize("size", [0, 10, 100_000])
-async def test_the_content_of_a_document_is_read_as_it_was_added(
+async def test_the_shown_content_of_a_document_equals_the_added_content(
     world: World, board: Board, documents: TaskDocuments, size: int
 ) -> None:
     content = bytes(range(256)) * (size // 256) + b"\xff" * (size % 256)
@@ -63,11 +63,11 @@ async def test_the_content_of_a_document_is_read_as_it_was_added(
     assert event.data == {"ref": "vc#1", "document": added.id, "title": "Report", "bytes": size}
 
 
-async def test_a_document_takes_its_size_from_the_quota(documents: TaskDocuments) -> None:
+async def test_a_document_counts_for_the_quota_with_the_size_of_its_content(documents: TaskDocuments) -> None:
     assert documents.quota_bytes(ops.AddDocument(id="#1", title="t", content=b"12345")) == 5
 
 
-async def test_a_worker_adds_documents_only_to_tasks_that_it_holds(
+async def test_a_worker_adds_documents_only_to_tasks_that_the_worker_holds(
     world: World, board: Board, documents: TaskDocuments
 ) -> None:
     worker, stranger = await world.join("w"), await world.join("stranger")
@@ -116,7 +116,7 @@ async def test_an_unknown_document_or_gate_result_is_not_found(world: World, doc
         await world.do(documents.show_gate_output, ops.OneGate(id="gat_1"))
 
 
-async def test_a_gate_output_is_shown_by_result_or_as_the_newest_of_its_task(
+async def test_a_gate_output_is_found_by_the_id_of_its_result_or_as_the_newest_output_of_a_task(
     world: World, board: Board, documents: TaskDocuments
 ) -> None:
     task = await board.create()
@@ -129,7 +129,7 @@ async def test_a_gate_output_is_shown_by_result_or_as_the_newest_of_its_task(
         assert (newest.id, newest.content) == (new, b"new" * 50_000)
 
 
-async def test_a_task_whose_gates_never_ran_has_no_output(
+async def test_a_task_whose_gates_never_ran_has_no_gate_output(
     world: World, board: Board, documents: TaskDocuments
 ) -> None:
     await board.create(gates=["make test"])

@@ -1,4 +1,4 @@
-"""Creating, editing, deleting and listing tasks."""
+"""Callers create, edit, delete, list and show tasks."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ class TestCreation:
         created = [event.data for event in await world.log() if event.kind == "task.created"]
         assert created[-1] == {"ref": "vc#2", "title": "t", "status": "todo", "found_in": "vc#1"}
 
-    async def test_a_dependency_that_is_refused_refuses_the_whole_task(self, world: World, board: Board) -> None:
+    async def test_a_task_with_an_unknown_dependency_is_not_created(self, world: World, board: Board) -> None:
         blocker = await board.create()
         with pytest.raises(errors.NotFound):
             await world.task(depends_on=[blocker, "#99"])
         listed = await board.call(editing.list_tasks, project="vc")
         assert [task.ref for task in listed.tasks] == ["vc#1"]
 
-    async def test_a_stage_that_the_project_lacks_is_refused_with_its_stages(self, board: Board) -> None:
+    async def test_an_unknown_stage_is_refused_with_the_stages_of_the_project(self, board: Board) -> None:
         with pytest.raises(errors.Invalid) as refused:
             await board.create(stage="party")
         assert refused.value.data["stages"] == ["plan", "implement", "verify", "package"]
@@ -79,12 +79,12 @@ class TestCreation:
             await board.call(editing.edit_task, held, by=worker, parent=finished)
         assert await board.statuses(finished) == ["completed"]
 
-    async def test_a_parent_is_in_the_project_of_its_children(self, world: World) -> None:
+    async def test_a_parent_in_another_project_is_refused(self, world: World) -> None:
         other = await world.do(editing.create_task, CreateTask(project="other", title="t"))
         with pytest.raises(errors.Invalid, match="other#1 is in another project"):
             await world.task(parent=other.id)
 
-    async def test_tasks_nest_to_a_limited_depth(self, board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test_the_depth_of_nested_tasks_is_limited(self, board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(limits, "task_depth_max", 3)
         root = await board.create()
         middle = await board.create(parent=root)
@@ -93,30 +93,32 @@ class TestCreation:
             await board.create(parent=leaf)
         another = await board.create()
         with pytest.raises(errors.Invalid, match="too deep"):
-            await board.call(editing.edit_task, root, parent=another)  # its tree would be four tasks deep
+            await board.call(editing.edit_task, root, parent=another)  # the tree would be four tasks deep
 
     @pytest.mark.parametrize(
         ("fields", "is_simple"),
         [({}, True), ({"depends_on": ["#1"]}, False), ({"parent": "#1"}, False), ({"stage": "plan"}, False)],
     )
-    def test_a_creation_with_consequences_is_not_simple(self, fields: dict[str, Any], is_simple: bool) -> None:
+    def test_a_creation_with_a_dependency_a_parent_or_a_stage_is_not_simple(
+        self, fields: dict[str, Any], is_simple: bool
+    ) -> None:
         assert editing.is_simple_creation(CreateTask(title="t", **fields)) is is_simple
 
 
 class TestEdits:
-    async def test_an_edit_changes_only_the_given_fields(self, world: World, board: Board) -> None:
+    async def test_an_edit_of_a_task_changes_only_the_given_fields(self, world: World, board: Board) -> None:
         task = await board.create(description="old", member="ada", priority=Priority.LOW)
         edited = await board.call(editing.edit_task, task, title="new", member="", priority=Priority.HIGH)
         assert (edited.title, edited.description, edited.member, edited.priority) == ("new", "old", None, "high")
         (event,) = [event for event in await world.log() if event.kind == "task.edited"]
         assert event.data == {"ref": "vc#1", "fields": ["member", "priority", "title"]}
 
-    async def test_an_edit_without_a_change_is_refused(self, board: Board) -> None:
+    async def test_an_edit_of_a_task_without_a_change_is_refused(self, board: Board) -> None:
         task = await board.create()
         with pytest.raises(errors.Invalid, match="No change was given for vc#1"):
             await board.call(editing.edit_task, task)
 
-    async def test_a_task_without_a_stage_is_not_held_back_any_more(self, board: Board) -> None:
+    async def test_a_task_whose_stage_is_removed_becomes_ready(self, board: Board) -> None:
         await board.create(stage="plan")
         held = await board.create(stage="implement")
         assert not (await board.show(held)).ready
@@ -131,7 +133,9 @@ class TestEdits:
         assert [(await board.show(task)).ready for task in (later, moved)] == [False, True]
 
     @pytest.mark.parametrize("how", ["delete", "move away"])
-    async def test_a_parent_completes_when_its_last_open_child_leaves(self, board: Board, how: str) -> None:
+    async def test_a_parent_completes_when_its_last_open_child_is_deleted_or_moved_away(
+        self, board: Board, how: str
+    ) -> None:
         parent = await board.create()
         await board.complete(await board.create(parent=parent))
         last = await board.create(parent=parent)
@@ -150,7 +154,9 @@ class TestEdits:
 
 
 class TestDeletion:
-    async def test_a_deleted_task_leaves_an_event_and_frees_the_next_stage(self, world: World, board: Board) -> None:
+    async def test_the_deletion_of_a_task_is_logged_and_releases_the_next_stage(
+        self, world: World, board: Board
+    ) -> None:
         plan, held = await board.create(stage="plan"), await board.create(stage="implement")
         deleted = await board.call(editing.delete_task, plan)
         assert (deleted.id, deleted.ref) == (plan, "vc#1")
@@ -159,7 +165,7 @@ class TestDeletion:
         with pytest.raises(errors.NotFound):
             await board.call(editing.show_task, plan)
 
-    async def test_a_task_with_dependants_or_children_is_not_deleted(self, board: Board) -> None:
+    async def test_a_task_with_dependants_or_children_cannot_be_deleted(self, board: Board) -> None:
         task = await board.create()
         await board.create(depends_on=[task])
         await board.create(parent=task)
@@ -169,8 +175,8 @@ class TestDeletion:
 
 
 class TestLists:
-    async def test_tasks_that_the_caller_holds_come_in_full_pages(self, world: World, board: Board) -> None:
-        """A status filter applies before the page is cut, so that no page is short."""
+    async def test_the_tasks_that_the_caller_holds_are_listed_in_full_pages(self, world: World, board: Board) -> None:
+        """The status filter applies before the limit of the page, so that each page except the last is full."""
         tasks = [await board.create() for _ in range(6)]
         for task in tasks:
             await board.call(moves.start_task, task)
@@ -186,7 +192,9 @@ class TestLists:
             cursor = page.cursor
         assert found == [2, 4, 5, 6]
 
-    async def test_lists_carry_only_the_beginning_of_a_long_description(self, world: World, board: Board) -> None:
+    async def test_a_list_of_tasks_contains_only_the_beginning_of_a_long_description(
+        self, world: World, board: Board
+    ) -> None:
         task = await board.create(description="x" * 5000)
         listed = await world.do(editing.list_tasks, ListTasks(project="vc"))
         assert len(listed.tasks[0].description) == 1001
@@ -199,7 +207,9 @@ class TestLists:
             listed = await world.do(editing.list_tasks, ListTasks(project="vc", archived=archived))
             assert [task.id for task in listed.tasks] == expected
 
-    async def test_ready_tasks_come_by_priority_and_then_by_number_in_pages(self, world: World, board: Board) -> None:
+    async def test_ready_tasks_are_listed_by_priority_and_then_by_number_in_pages(
+        self, world: World, board: Board
+    ) -> None:
         low = await board.create(priority=Priority.LOW)
         await board.create(priority=Priority.CRITICAL)
         await board.create(priority=Priority.CRITICAL)
@@ -212,7 +222,9 @@ class TestLists:
             cursor = page.cursor
         assert refs == ["vc#2", "vc#3", "vc#1"]
 
-    async def test_ready_tasks_below_a_parent(self, world: World, board: Board) -> None:
+    async def test_the_list_of_ready_tasks_of_a_parent_contains_only_its_children(
+        self, world: World, board: Board
+    ) -> None:
         parent = await board.create()
         child = await board.create(parent=parent)
         listed = await world.do(editing.list_ready_tasks, ReadyTasks(project="vc", parent=parent))
@@ -226,7 +238,7 @@ class TestLists:
         shown = [(task.ref, [b.ref for b in task.blockers], task.waits_for_stage) for task in listed.tasks]
         assert shown == [("vc#2", ["vc#1"], None), ("vc#3", [], "plan")]
 
-    async def test_a_tree_shows_children_below_their_parents(self, world: World, board: Board) -> None:
+    async def test_a_tree_of_tasks_shows_children_below_their_parents(self, world: World, board: Board) -> None:
         first, second = await board.create(), await board.create()
         child = await board.create(parent=first, depends_on=[second])
         await board.create(parent=child)
@@ -236,7 +248,7 @@ class TestLists:
         below = await world.do(editing.show_tree, ShowTaskTree(id=child))
         assert [(node.ref, node.depth) for node in below.tasks] == [("vc#3", 0), ("vc#4", 1)]
 
-    async def test_a_large_tree_is_cut_and_says_so(
+    async def test_a_large_tree_of_tasks_is_cut_and_marked_as_truncated(
         self, world: World, board: Board, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(limits, "tree_items_max", 2)
@@ -246,7 +258,7 @@ class TestLists:
         tree = await world.do(editing.show_tree, ShowTaskTree(id=root))
         assert len(tree.tasks) == 2 and tree.truncated
 
-    async def test_children_come_in_pages(self, world: World, board: Board) -> None:
+    async def test_the_children_of_a_task_are_listed_in_pages(self, world: World, board: Board) -> None:
         parent = await board.create()
         children = [await board.create(parent=parent) for _ in range(3)]
         page = await world.do(editing.list_children, ListChildren(id=parent, limit=2))
@@ -274,7 +286,9 @@ class TestDetails:
         assert [report.text for report in shown.reports] == ["half"]
         assert (await world.do(editing.show_task, OneTask(id=found))).origin.ref == "vc#2"
 
-    async def test_a_session_of_another_project_sees_only_the_outline(self, world: World, board: Board) -> None:
+    async def test_a_session_of_another_project_sees_only_the_outline_of_a_task(
+        self, world: World, board: Board
+    ) -> None:
         stranger = await world.join("stranger", project="other")
         task = await board.create(description="secret", gates=["make test"])
         await board.call(moves.start_task, task)

@@ -1,4 +1,4 @@
-"""The tasks of an ended session: released for others, unless they are in review."""
+"""The end of a session releases its tasks, except for tasks in review."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def test_a_blocked_task_of_an_ended_session_stays_blocked_without_a_holder
 
 
 async def test_a_task_in_review_keeps_its_ended_holder(world: World, board: Board) -> None:
-    """The gates go on without the session, and their verdict names the holder."""
+    """The gates run without the session, and their verdict names the holder."""
     worker = await world.join("w")
     task = await board.create(gates=["make test"], held_by=worker)
     await board.call(moves.complete_task, task, by=worker)
@@ -39,7 +39,7 @@ async def test_a_task_in_review_keeps_its_ended_holder(world: World, board: Boar
     assert (reviewed.status, reviewed.holder) == ("in_review", worker.session_id)
 
 
-async def test_tasks_of_other_sessions_keep_their_holders(world: World, board: Board) -> None:
+async def test_the_end_of_a_session_does_not_release_tasks_of_other_sessions(world: World, board: Board) -> None:
     worker, other = await world.join("w"), await world.join("other")
     task = await board.create(held_by=other)
     await board.create(held_by=worker)
@@ -47,7 +47,7 @@ async def test_tasks_of_other_sessions_keep_their_holders(world: World, board: B
     assert (await board.show(task)).holder == other.session_id
 
 
-async def test_a_session_that_holds_a_task_and_its_parent_ends(
+async def test_a_session_that_claimed_a_task_and_the_parent_of_the_task_can_end(
     world: World, board: Board, entangled: tuple[Caller, str, str]
 ) -> None:
     worker, lower, upper = entangled

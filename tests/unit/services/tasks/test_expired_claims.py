@@ -1,4 +1,4 @@
-"""Claims whose lease has run out: they expire, but never because the machine slept or the server was away."""
+"""A claim expires at the end of its lease, but not because of a sleep of the machine or a time without a server."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ Join = Callable[..., Awaitable[Caller]]
 
 @pytest.fixture
 async def job(world: World) -> ClaimExpiryJob:
-    """A job that has run before, so that its next round does not extend the claims as after a server start."""
+    """Return a job after its first round, because the first round after a start extends all claims."""
     made = ClaimExpiryJob(world.store, clock=world.clock)
     await made.run_once()
     return made
 
 
 async def claim(world: World, board: Board, *, name: str = "w", seconds: int = 10) -> tuple[Caller, str]:
-    """Let a new session claim a new task. Return the session and the task."""
+    """Let a new session claim a new task, and return the session and the id of the task."""
     worker = await world.join(name)
     task = await board.create()
     await board.call(moves.start_task, task, by=worker, lease=seconds * 1000)
@@ -44,14 +44,14 @@ async def claim(world: World, board: Board, *, name: str = "w", seconds: int = 1
 
 
 async def send_heartbeat(world: World, worker: Caller) -> int:
-    """Return the number of claims that the heartbeat has renewed."""
+    """Send a heartbeat, and return the number of claims that the heartbeat renewed."""
     answer = await world.do(lifecycle.record_heartbeat, sessions.SendHeartbeat(), by=worker)
     return int(answer.renewed)
 
 
 @contextlib.contextmanager
 def failing_claims(database: Path) -> Iterator[None]:
-    """Let the database refuse every change of a task, as a full disk does."""
+    """Make the database refuse every change of a task, as a full disk does."""
     with contextlib.closing(sqlite3.connect(database, isolation_level=None)) as connection:
         refuse = "BEGIN SELECT RAISE(ABORT, 'no room'); END"
         connection.execute(f"CREATE TRIGGER no_room BEFORE UPDATE ON tasks {refuse}")
@@ -103,10 +103,10 @@ async def test_heartbeats_keep_a_claim(world: World, board: Board, job: ClaimExp
         await job.run_once()
     assert await claim_state(board, task) == ("in_progress", worker.session_id)
     world.clock.advance(11)
-    assert await send_heartbeat(world, worker) == 0, "a claim that has run out cannot be renewed"
+    assert await send_heartbeat(world, worker) == 0, "an expired claim cannot be renewed"
 
 
-async def test_a_heartbeat_at_the_end_of_the_lease_comes_too_late(
+async def test_a_heartbeat_at_the_end_of_the_lease_does_not_renew_the_claim(
     world: World, board: Board, job: ClaimExpiryJob
 ) -> None:
     worker, task = await claim(world, board, seconds=60)
@@ -116,7 +116,7 @@ async def test_a_heartbeat_at_the_end_of_the_lease_comes_too_late(
     assert await claim_state(board, task) == ("todo", None)
 
 
-async def test_every_claim_expires_although_one_holder_has_a_task_with_its_parent(
+async def test_a_claim_expires_although_another_session_claimed_a_task_and_its_parent(
     world: World, board: Board, job: ClaimExpiryJob, entangled: tuple[Caller, str, str]
 ) -> None:
     _, task = await claim(world, board, name="w2")
@@ -126,7 +126,7 @@ async def test_every_claim_expires_although_one_holder_has_a_task_with_its_paren
 
 
 @pytest.mark.parametrize("seconds", [3600, -3600], ids=["slept, or set forward", "set back"])
-async def test_a_claim_goes_on_for_a_grace_period_after_a_jump_of_the_clock(
+async def test_a_claim_continues_for_a_grace_period_after_a_jump_of_the_clock(
     server: Server, dana: Caller, vc: str, join: Join, clock: FakeClock, seconds: int
 ) -> None:
     async def state() -> tuple[str, str | None]:
@@ -171,7 +171,7 @@ async def test_a_new_server_extends_all_claims_before_any_claim_expires(world: W
 async def test_claims_are_extended_after_a_failure_of_the_storage(
     world: World, board: Board, job: ClaimExpiryJob, tmp_path: Path
 ) -> None:
-    """While the disk is full, holders can renew no claim: nobody may lose a claim for that time."""
+    """Holders cannot renew claims while the disk is full, so no holder may lose a claim because of that time."""
     worker, task = await claim(world, board)
     world.clock.advance(11)
     with failing_claims(tmp_path / "maestro.db"), pytest.raises(errors.StorageFailed):

@@ -1,4 +1,4 @@
-"""A session's report on its work: it moves the only task that the session holds, or is about the session itself."""
+"""A report of a session moves the only task that the session holds, or is about the session itself."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def report(world: World, by: Any, kind: ReportKind, text: str = "said") ->
         (ERROR, "failed", "failed", "reports an error on", "high"),
     ],
 )
-async def test_a_report_moves_the_only_task_and_notifies_the_coordinator_once(
+async def test_a_report_moves_the_only_held_task_and_notifies_the_coordinator_once(
     world: World, kind: ReportKind, task: str, status: str, phrase: str, priority: str
 ) -> None:
     boss = await world.boss("boss")
@@ -47,7 +47,7 @@ async def test_a_report_moves_the_only_task_and_notifies_the_coordinator_once(
     assert (notice.sender.kind, notice.sender.id) == ("session", worker.name)
 
 
-async def test_a_report_of_a_session_with_several_tasks_must_name_its_task(world: World) -> None:
+async def test_a_report_of_a_session_that_holds_several_tasks_must_name_a_task(world: World) -> None:
     worker = await world.join("w")
     for _ in range(2):
         await world.task(held_by=worker)
@@ -57,7 +57,7 @@ async def test_a_report_of_a_session_with_several_tasks_must_name_its_task(world
     assert (await world.session(worker)).status == "working"
 
 
-async def test_a_task_in_review_does_not_count_as_held(world: World, board: Board) -> None:
+async def test_a_report_ignores_a_held_task_in_review(world: World, board: Board) -> None:
     worker = await world.join("w")
     reviewed = await board.create(gates=["make test"], held_by=worker)
     await board.call(moves.complete_task, reviewed, by=worker)
@@ -66,7 +66,7 @@ async def test_a_task_in_review_does_not_count_as_held(world: World, board: Boar
     assert reported.task is not None and reported.task.ref == "vc#2"
 
 
-async def test_a_report_without_a_task_is_about_the_session(world: World) -> None:
+async def test_a_report_of_a_session_that_holds_no_task_is_about_the_session(world: World) -> None:
     boss = await world.boss("boss")
     worker = await world.join("w", under=boss)
     reported = await report(world, worker, PROGRESS, "reading")
@@ -77,7 +77,7 @@ async def test_a_report_without_a_task_is_about_the_session(world: World) -> Non
     assert first.data == {"kind": "progress", "text": "reading"}
 
 
-async def test_the_answer_names_the_tasks_that_the_report_unblocked(world: World) -> None:
+async def test_the_answer_to_a_report_names_the_tasks_that_the_report_unblocked(world: World) -> None:
     worker = await world.join("w")
     held = await world.task(held_by=worker)
     await world.task(depends_on=[held.id])

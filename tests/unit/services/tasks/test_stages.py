@@ -18,7 +18,7 @@ async def set_stages(world: World, *stages: str) -> None:
 
 
 async def in_other_project(world: World, stage: str) -> str:
-    """Create a task in project other."""
+    """Create a task in project other, and return the id of the task."""
     made = await world.do(editing.create_task, CreateTask(project="other", title="t", stage=stage))
     return str(made.id)
 
@@ -30,7 +30,7 @@ async def test_a_new_order_of_stages_holds_back_and_releases_tasks(world: World,
     assert (await board.ready_events())[-1] == "vc#2"
 
 
-async def test_the_new_order_applies_below_every_parent(world: World, board: Board) -> None:
+async def test_a_new_order_of_stages_applies_to_the_children_of_every_parent(world: World, board: Board) -> None:
     parents = [await board.create() for _ in range(2)]
     plans = [await board.create(parent=parent, stage="plan") for parent in parents]
     implementations = [await board.create(parent=parent, stage="implement") for parent in parents]
@@ -39,7 +39,7 @@ async def test_the_new_order_applies_below_every_parent(world: World, board: Boa
     assert [(await board.show(task)).ready for task in implementations] == [True, True]
 
 
-async def test_tasks_of_other_projects_keep_their_stages(world: World, board: Board) -> None:
+async def test_a_new_order_of_stages_does_not_change_tasks_of_other_projects(world: World, board: Board) -> None:
     await world.do(registry.edit_project, EditProject(project="other", stages=["plan", "implement"]))
     await board.create(stage="implement")
     other_plan = await world.task(stage="plan")

@@ -1,7 +1,7 @@
-"""Anyone does anything with tasks, in any order; a small model, written apart, says what must come of it.
+"""The server treats random moves of tasks by random callers as a small independent model does.
 
-The model knows no ranks, counters or flags: readiness, cycles and finished parents are worked out anew each time.
-After each step the tables, the log and the model must agree.
+The model has no ranks, counters or flags: it computes readiness, cycles and finished parents anew for each step.
+After each step, the tables, the log and the model must agree.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ FINAL = {"completed", "failed", "cancelled"}
 DONE = {"completed", "cancelled"}
 TASKS_MAX = 14
 
-# Which move each kind of event tells of.
+# The moves that each kind of event can report.
 MOVE_OF = {
     "task.started": ("start",),
     "task.released": ("release",),
@@ -73,7 +73,7 @@ Rules = Callable[..., None]
 
 @dataclass(frozen=True)
 class Actor:
-    """A caller as the model sees it."""
+    """A caller in the model."""
 
     name: str
     role: str  # person, coordinator, worker
@@ -86,7 +86,7 @@ class Actor:
 
 @dataclass
 class Told:
-    """A task as the model has it."""
+    """A task in the model."""
 
     project: str
     status: str = "todo"
@@ -105,7 +105,7 @@ class Told:
 
 
 class Refused(Exception):
-    """What the model says no to, and the errors that say it well."""
+    """A refusal of the model, with the errors that the server may raise."""
 
     def __init__(self, *kinds: type[errors.MaestroError]) -> None:
         self.kinds = kinds
@@ -113,13 +113,13 @@ class Refused(Exception):
 
 
 class Model:
-    """The rules, as plainly as they can be put."""
+    """The rules of tasks in their simplest form."""
 
     def __init__(self) -> None:
         self.tasks: dict[str, Told] = {}
-        self.opened: set[str] = set()  # parents that are open again for a child, in this step
+        self.opened: set[str] = set()  # parents that this step has reopened for a child
 
-    # What follows from the tasks alone.
+    # Facts that follow from the tasks alone.
 
     def open_deps(self, task_id: str) -> set[str]:
         return {other for other in self.tasks[task_id].on if self.tasks[other].status != "completed"}
@@ -149,11 +149,11 @@ class Model:
         return all(status in DONE for status in statuses) and "completed" in statuses
 
     def nothing_left(self, task_id: str) -> bool:
-        """A parent with nothing more to wait for, neither below nor before it nor outside."""
+        """Return whether a parent has no open child and no open dependency, and is neither held back nor blocked."""
         return self.children_done(task_id) and not self.waits(task_id) and self.tasks[task_id].status != "blocked"
 
     def reaches(self, start: str, goal: str) -> bool:
-        """Whether `start` waits on `goal`, however indirectly. A parent waits on its children."""
+        """Return whether `start` waits on `goal`, directly or indirectly. A parent waits on its children."""
         below: dict[str, set[str]] = defaultdict(set)
         for task_id, task in self.tasks.items():
             below[task_id] |= task.on
@@ -169,10 +169,10 @@ class Model:
             waiting.extend(fresh)
         return False
 
-    # What may be done, and what comes of it.
+    # Moves: their conditions and their results.
 
     def settle(self, before: Model) -> None:
-        """A parent completes at the moment when nothing is left that it waits for."""
+        """Complete each parent that has nothing left to wait for since this step."""
         while True:
             due = [
                 task_id
@@ -195,7 +195,7 @@ class Model:
             task.unclaim()
 
     def lapse(self, task_id: str, at: datetime) -> None:
-        """A lease that has run out is no claim any more, whether or not anybody has said so."""
+        """Remove the claim of a task whose lease has ended, although no event has reported the end."""
         task = self.tasks[task_id]
         if task.until is not None and task.until <= at and task.status in ("in_progress", "blocked"):
             task.status = "todo" if task.status == "in_progress" else task.status
@@ -259,7 +259,7 @@ class Model:
         self.from_status(task_id, "in_review")
         task = self.tasks[task_id]
         task.status = "in_progress" if task.holder else "todo"
-        if task.lease is not None:  # back to its holder, who gets the time that was agreed
+        if task.lease is not None:  # the holder gets the task back with a full lease
             task.until = at + timedelta(seconds=task.lease)
 
     def block(self, actor: Actor, task_id: str, fence: int | None) -> None:
@@ -309,7 +309,7 @@ class Model:
                 task.until = at + timedelta(seconds=task.lease)
 
     def place(self, actor: Actor, task_id: str, parent: str) -> None:
-        """Put a task under a parent; a finished one is open again for it."""
+        """Put a task below a parent, and reopen a finished parent."""
         task, above = self.tasks[task_id], self.tasks[parent]
         if above.project != task.project:
             raise Refused(errors.Invalid)
@@ -318,7 +318,7 @@ class Model:
             raise Refused(errors.Cycle)
         task.parent = parent
         if above.status in FINAL and task.status not in DONE:
-            self.may_move(actor, parent)  # a worker moves nothing that it does not hold, this way neither
+            self.may_move(actor, parent)  # a worker must not reopen a task that the worker does not hold
             above.status = "todo"
             self.opened.add(parent)
 
@@ -353,7 +353,7 @@ class Model:
 
 
 class Fold:
-    """The tasks as the log alone tells them."""
+    """The state of the tasks as the log alone describes it."""
 
     def __init__(self) -> None:
         self.seq = 0
@@ -364,7 +364,7 @@ class Fold:
         self.became_ready: list[str] = []
 
     def take(self, seq: int, kind: str, subject: str, data: dict[str, Any]) -> None:
-        assert seq == self.seq + 1, f"after event {self.seq} comes {seq}"
+        assert seq == self.seq + 1, f"event {seq} follows event {self.seq}"
         self.seq = seq
         if kind == "task.created":
             self.status[subject], self.holder[subject], self.fence[subject] = data["status"], None, 0
@@ -383,12 +383,12 @@ class Fold:
 
     def _move(self, kind: str, subject: str, data: dict[str, Any]) -> None:
         was, now = TaskStatus(data["from"]), TaskStatus(data["status"])
-        assert self.status[subject] == was, f"{kind} says {was}, but the log had {self.status[subject]}"
+        assert self.status[subject] == was, f"{kind} names {was}, but the log has {self.status[subject]}"
         assert any(now in TRANSITIONS[move].get(was, ()) for move in MOVE_OF[kind]), f"{kind}: {was} → {now}"
         self.status[subject] = now
         if kind == "task.started":
-            assert self.holder[subject] is None, "it was claimed while another held it"
-            assert data["fence"] > self.fence[subject], "a fence goes up only"
+            assert self.holder[subject] is None, "the task was claimed while another caller held it"
+            assert data["fence"] > self.fence[subject], "each claim must have a larger fence"
             self.holder[subject], self.fence[subject] = data["holder"], data["fence"]
         elif kind in LETS_GO:
             self.holder[subject] = None
@@ -401,14 +401,14 @@ SEATS = {
     "w3": ("plan", HERE),
     "stranger": ("execute", ELSEWHERE),
 }
-# "able" is whoever holds the task, else someone who may do most things with it.
+# "able" means the holder of the task; without a holder it means a caller with rights for most moves.
 PEOPLE = ["able", "able", "able", "able", "dana", "lead", "w1", "w2", "w3", "stranger"]
 FENCES = ["none", "none", "none", "present", "present", "present", "old", "future"]
 FOLDER = "/dev/shm" if Path("/dev/shm").is_dir() else None
 
 
 class Machine:
-    """One server, six callers, two projects. Each rule is a method whose arguments are plain values."""
+    """A server with six callers and two projects. Each rule is a method whose arguments are plain values."""
 
     def __init__(self) -> None:
         self.home = tempfile.TemporaryDirectory(dir=FOLDER)
@@ -432,7 +432,7 @@ class Machine:
 
     async def open(self) -> None:
         self.server = Server(Path(self.home.name), clock=self.clock)
-        await self.server.background_jobs.close()  # time passes here only when the machine says so
+        await self.server.background_jobs.close()  # only the machine makes time pass and runs jobs
         now = self.clock.now()
         for project_id in (HERE, ELSEWHERE):
             project = Project(project_id, f"path:/{project_id}", project_id.removeprefix("prj_"), STAGES, now)
@@ -446,7 +446,7 @@ class Machine:
         made = await self.server.call(session_ops.REGISTER, request, caller=person_caller("dana"))
         self.tokens[seat], self.sessions[seat] = made.token, made.id
 
-    # Doing something, and what the model makes of it.
+    # Calls to the server, compared with the model.
 
     def actor(self, seat: str) -> Actor:
         if seat == "dana":
@@ -476,7 +476,7 @@ class Machine:
         about: str | None = None,
         key: str = "",
     ) -> Any | None:
-        """Call, and hold the outcome against the rules. The answer, if there is one."""
+        """Call an operation and compare the outcome with the rules. Return the answer, or None after a refusal."""
         before, after, refused = self.model, copy.deepcopy(self.model), None
         try:
             if about is not None:
@@ -491,17 +491,17 @@ class Machine:
         try:
             answer = self.runner.run(call())
         except errors.MaestroError as error:
-            assert refused, f"{operation.name} was refused: {error}"
+            assert refused, f"the server refused {operation.name}: {error}"
             assert isinstance(error, refused.kinds), f"{operation.name}: {error!r} instead of {refused}"
             self.check_refusal(error, about)
             return None
-        assert not refused, f"{operation.name} got through; it should be {refused}"
+        assert not refused, f"the server accepted {operation.name}; the model expects {refused}"
         after.settle(before)
         self.model = after
         return answer
 
     def check_refusal(self, error: errors.MaestroError, about: str | None) -> None:
-        """A refusal says what is in the way."""
+        """Check that a refusal names its causes: blockers, a stage or the allowed moves."""
         if isinstance(error, errors.NotReady) and about:
             blockers = {blocker["id"] for blocker in error.data["blockers"]}
             assert blockers == self.model.open_deps(about)
@@ -513,7 +513,7 @@ class Machine:
             assert allowed == set(error.data["allowed"]) and error.data["move"] not in allowed
 
     def able(self, task_id: str) -> str:
-        """The seat of a task's holder, else the coordinator's or the person's."""
+        """Return the seat of a task's holder; without a holder, the seat of the coordinator or the person."""
         task = self.model.tasks[task_id]
         seats = {self.actor(seat).name: seat for seat in ("dana", *SEATS)}
         return seats.get(task.holder or "", "lead" if task.project == HERE else "dana")
@@ -525,12 +525,12 @@ class Machine:
         self.about(who, operation, request, lambda model, actor, _: rules(model, actor, task_id, number))
 
     def about(self, who: str, operation: Operation, request: Any, rules: Rules) -> None:
-        """Do something with one task."""
+        """Call an operation about one task."""
         task_id = request.id
         seat = self.able(task_id) if who == "able" else who
         self.do(seat, operation, request, lambda model, actor: rules(model, actor, task_id), about=task_id)
 
-    # The rules of the game.
+    # The rules: each method is a possible step.
 
     def create(
         self, seat: str, project: str, stage: str | None, parent: int | None, on: list[int], gates: bool, again: bool
@@ -563,10 +563,10 @@ class Machine:
         answer = self.do(seat, ops.CREATE, request, rules, key=key)
         if answer is None:
             return
-        self.numbers[project] += 1  # one after the other, and never again that of a deleted task
+        self.numbers[project] += 1  # numbers increase, and the number of a deleted task is never used again
         assert answer.number == self.numbers[project]
         self.model.tasks = {answer.id if name == "new" else name: task for name, task in self.model.tasks.items()}
-        if again:  # the same key answers with the first result and does nothing
+        if again:  # a request with the same key returns the first result and changes nothing
             twice = self.do(seat, ops.CREATE, request, lambda model, actor: None, key=key)
             assert twice is not None and twice.id == answer.id
 
@@ -662,7 +662,7 @@ class Machine:
             self.about(who, ops.REMOVE, ops.OneTask(id=self.pick(index)), Model.delete)
 
     def end_session(self, seat: str, by_itself: bool) -> None:
-        """What it held is given back, its token is void, and another takes its seat."""
+        """End a session, keep its void token, and register a new session for the seat."""
         name = self.sessions[seat]
         request = session_ops.EndSession(id=None if by_itself else name)
         self.do(seat if by_itself else "dana", session_ops.END, request, lambda model, _: model.end_session(name))
@@ -693,7 +693,7 @@ class Machine:
         assert due == min(running, default=None)
 
     def work(self, index: int, worker: str, choice: int) -> None:
-        """What mostly happens, by whom it mostly happens, so that tasks get far."""
+        """Make a usual move by a usual caller, so that tasks advance far."""
         names = list(self.model.tasks)
         stuck = [name for name in names if self.model.tasks[name].status in ("todo", "completed")]
         able = [name for name in names if name not in stuck or self.model.ready(name)] or names
@@ -705,14 +705,14 @@ class Machine:
                 less_usual = {7: self.release, 8: self.block, 9: self.fail}
                 less_usual.get(choice, self.complete)("able", index, "present")
             case "in_review":
-                by = "able" if choice < 3 else "lead"  # a worker does not pass its own review
+                by = "able" if choice < 3 else "lead"  # a worker cannot complete its own task in review
                 (self.reject if choice > 7 else self.complete)(by, index, "present")
             case "blocked":
                 self.unblock("able", index, "present")
             case "failed" | "cancelled":
                 self.reopen("dana", index)
 
-    # What must hold after each step.
+    # Checks after each step.
 
     def tables_log_and_model_agree(self) -> None:
         self.read_log()
@@ -765,11 +765,11 @@ class Machine:
         assert set(self.fold.status) == set(self.model.tasks)
 
     def compare_ready(self, before: set[str], now: set[str]) -> None:
-        """Whatever came to be ready was announced, once; whatever was ready all along was not again."""
+        """Check that the log reports each newly ready task once, and no task that was ready before."""
         for task_id in self.model.tasks:
             said = self.fold.became_ready.count(task_id)
             if task_id in now:
-                assert said == (task_id not in before), f"{task_id} was announced {said} times"
+                assert said == (task_id not in before), f"the log reports {task_id} as ready {said} times"
             else:
                 assert said <= 1
         listed = self.runner.run(
@@ -779,7 +779,7 @@ class Machine:
         assert {task.id for task in listed} == shown
 
     def check_graph(self, edges: set[tuple[str, str]]) -> None:
-        """Every edge goes down in rank; so there is no cycle, and a search of its own finds none either."""
+        """Check that each edge leads to a lower rank, and that a search in the model finds no cycle."""
         ranks = dict(self.database.execute("SELECT id, rank FROM tasks"))
         for waiter, blocker in edges:
             assert ranks[blocker] < ranks[waiter]
@@ -787,14 +787,14 @@ class Machine:
             if task.parent:
                 assert ranks[task_id] < ranks[task.parent]
             below = {*task.on, *(c for c, child in self.model.tasks.items() if child.parent == task_id)}
-            assert not any(self.model.reaches(other, task_id) for other in below), "a cycle"
+            assert not any(self.model.reaches(other, task_id) for other in below), f"{task_id} is part of a cycle"
 
 
 Step = tuple[str, tuple[Any, ...]]
 
 
 def steps(dice: random.Random, count: int) -> list[Step]:
-    """A plausible course of events, with much that should not be."""
+    """Return a random sequence of steps, of which the server must refuse many."""
     stages = [None, None, None, *STAGES]
 
     def task() -> int:
@@ -837,7 +837,7 @@ def steps(dice: random.Random, count: int) -> list[Step]:
 
 
 def play(course: list[Step]) -> AssertionError | errors.MaestroError | None:
-    """Run a course; what went wrong, if anything did."""
+    """Run a sequence of steps, and return the error of the first wrong step, if there is one."""
     machine = Machine()
     try:
         for name, values in course:
@@ -852,7 +852,7 @@ def play(course: list[Step]) -> AssertionError | errors.MaestroError | None:
 
 
 def shortest(course: list[Step]) -> list[Step]:
-    """Leave out whatever is not needed for it to go wrong."""
+    """Remove all steps that are not needed for the error, and return the remaining steps."""
     size = len(course) // 2
     while size >= 1:
         place = 0
@@ -875,14 +875,14 @@ def try_seed(seed: int, count: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_the_server_does_what_the_model_says(seed: int) -> None:
+def test_the_server_agrees_with_the_model_for_short_sequences_of_steps(seed: int) -> None:
     try_seed(seed, 150)
 
 
 @pytest.mark.slow
 @pytest.mark.rounds
 @pytest.mark.timeout(600)
-def test_the_server_does_what_the_model_says_for_long() -> None:
+def test_the_server_agrees_with_the_model_for_many_long_sequences_of_steps() -> None:
     first, count = rounds.round_seed(), rounds.round_count(60, full=1000)
     for seed in range(first, first + count):
         try_seed(seed, 300)
@@ -890,7 +890,7 @@ def test_the_server_does_what_the_model_says_for_long() -> None:
 
 
 class TaskMoves(RuleBasedStateMachine):
-    """The same moves and the same model, with hypothesis choosing and shortening."""
+    """The same steps and the same model; hypothesis chooses and shortens the sequences."""
 
     def __init__(self) -> None:
         super().__init__()

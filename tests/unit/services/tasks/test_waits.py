@@ -1,4 +1,4 @@
-"""Waits for tasks: they end at the asked state, when the state is out of reach, at the timeout or with the session."""
+"""A wait for tasks ends at the wanted state, if the state is out of reach, at the timeout or with the session."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from maestro.services.tasks.waits import TaskWaits
 
 World = Any
 Board = Any
-LONG_MILLISECONDS = 60_000  # no test waits so long
+LONG_MILLISECONDS = 60_000  # no test waits this long
 
 
 def start_wait(world: World, *ids: str, by: Any = None, **fields: Any) -> asyncio.Task[WaitedTasks]:
@@ -26,7 +26,7 @@ def start_wait(world: World, *ids: str, by: Any = None, **fields: Any) -> asynci
 
 
 async def wait_until_connected(world: World, caller: Any) -> None:
-    """Return when a wait of the session is subscribed to events."""
+    """Wait until a wait of the session is subscribed to events."""
     async with asyncio.timeout(20):
         while caller.session_id not in world.presence.connected_sessions():
             await let_waits_read(world)
@@ -38,7 +38,7 @@ async def let_waits_read(world: World) -> None:
         await world.store.read(lambda tx: tx.at)
 
 
-async def test_a_completed_task_ends_the_wait_at_once(world: World, board: Board) -> None:
+async def test_a_wait_for_a_completed_task_ends_at_once(world: World, board: Board) -> None:
     task = await board.create()
     await board.complete(task)
     waited = await start_wait(world, task)
@@ -60,7 +60,7 @@ async def test_a_wait_ends_when_all_tasks_are_completed(world: World, board: Boa
 
 @pytest.mark.parametrize("until", ["completed", "ready"])
 @pytest.mark.parametrize("end", [moves.fail_task, moves.cancel_task])
-async def test_a_wait_ends_unreached_when_a_task_ends_otherwise(
+async def test_a_wait_ends_unreached_when_a_task_ends_without_completion(
     world: World, board: Board, end: Any, until: str
 ) -> None:
     worker = await world.join("w")
@@ -90,7 +90,9 @@ async def test_a_wait_for_a_ready_task_ends_when_its_blocker_completes(world: Wo
 
 
 @pytest.mark.parametrize("move", [None, moves.complete_task])
-async def test_a_task_past_ready_counts_as_ready(world: World, board: Board, move: Any) -> None:
+async def test_a_started_or_completed_task_ends_a_wait_for_ready_at_once(
+    world: World, board: Board, move: Any
+) -> None:
     task = await board.create()
     await board.call(moves.start_task, task)
     if move is not None:
@@ -111,17 +113,21 @@ async def test_a_wait_for_any_change_ends_with_the_first_event_of_a_task(world: 
     assert waited.reached and waited.tasks[0].status == "in_progress"
 
 
-async def test_an_event_of_the_waiting_session_is_no_change_of_its_tasks(world: World, board: Board) -> None:
+async def test_an_event_of_the_waiting_session_does_not_end_a_wait_for_any_change_of_a_task(
+    world: World, board: Board
+) -> None:
     worker = await world.join("w")
     waiting = start_wait(world, await board.create(), by=worker, until=TaskWaitUntil.ANY_CHANGE)
     await wait_until_connected(world, worker)
-    await world.do(asks.create_ask, ask_ops.CreateAsk(title="Which port?"), by=worker)  # sets its status
+    await world.do(
+        asks.create_ask, ask_ops.CreateAsk(title="Which port?"), by=worker
+    )  # changes the status of the session
     await let_waits_read(world)
     assert not waiting.done()
     waiting.cancel()
 
 
-async def test_a_timeout_names_the_present_statuses(world: World, board: Board) -> None:
+async def test_the_timeout_of_a_wait_names_the_present_statuses_of_the_tasks(world: World, board: Board) -> None:
     task = await board.create()
     with pytest.raises(errors.TimedOut, match=r"did not reach completed within 0 s: vc#1 is todo") as timed_out:
         await start_wait(world, task, timeout=0)
@@ -133,7 +139,7 @@ async def test_a_wait_for_an_unknown_task_is_refused(world: World) -> None:
         await start_wait(world, "vc#99")
 
 
-async def test_the_end_of_its_session_ends_a_wait(world: World, board: Board) -> None:
+async def test_the_end_of_the_waiting_session_ends_its_wait(world: World, board: Board) -> None:
     worker = await world.join("w")
     waiting = start_wait(world, await board.create(), by=worker)
     await wait_until_connected(world, worker)
@@ -144,7 +150,9 @@ async def test_the_end_of_its_session_ends_a_wait(world: World, board: Board) ->
             await waiting
 
 
-async def test_a_session_of_another_project_gets_only_the_outline(world: World, board: Board) -> None:
+async def test_a_wait_of_a_session_of_another_project_returns_only_the_outline_of_a_task(
+    world: World, board: Board
+) -> None:
     stranger = await world.join("stranger", project="other")
     task = await board.create(description="secret")
     await board.complete(task)

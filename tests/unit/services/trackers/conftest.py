@@ -1,4 +1,4 @@
-"""A project whose issues are kept in a tracker in memory, and an agent of another project that opens issues."""
+"""Provide a project with a tracker in memory, and an agent of another project that opens issues."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from maestro.trackers.base import (
 
 
 class MemoryTracker:
-    """A tracker without a program. `fault` makes every call fail; `refused` names titles that are refused."""
+    """A tracker without a program. `fault` makes every call fail; `refused` contains titles that are refused."""
 
     kind = TrackerKind.BEADS
     stamps_cover_comments = True
@@ -48,13 +48,13 @@ class MemoryTracker:
             raise self.fault
 
     def edit(self, ref: str, **changes: Any) -> TrackerIssue:
-        """Change an issue as a user of the tracker does. Each change gives a new stamp."""
+        """Change an issue as a user of the tracker does, with a new stamp, and return the issue."""
         stamp = str(int(self.issues[ref].stamp or 0) + 1)
         self.issues[ref] = msgspec.structs.replace(self.issues[ref], stamp=stamp, **changes)
         return self.issues[ref]
 
     def add_issue(self, title: str = "Leak", **fields: Any) -> TrackerIssue:
-        """Create an issue as a user of the tracker does."""
+        """Create an issue as a user of the tracker does, and return the issue."""
         ref = f"bd-{len(self.issues) + 1}"
         values: dict[str, Any] = {"standing": IssueStanding(IssueState.OPEN), "created_by": "alice", "stamp": "1"}
         self.issues[ref] = TrackerIssue(ref=ref, title=title, **(values | fields))
@@ -145,7 +145,7 @@ class Tracked:
         )
 
     async def synchronise(self, *, whole: bool = True) -> TrackerRound:
-        """Run one round and return it."""
+        """Run one round of the tracker, and return the round."""
         sync = TrackerRound(self.world.store, self.tracker, OTHER)
         await sync.collect_changes()
         await sync.run_round(whole=whole)

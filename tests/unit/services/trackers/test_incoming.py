@@ -1,4 +1,4 @@
-"""Test the changes of a tracker's issues that Maestro applies to its tasks."""
+"""Test how Maestro applies changes of issues in a tracker to tasks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from maestro.domain.trackers import IssueStanding, IssueState, MirroredIssue, is
 from maestro.services.trackers import incoming
 
 
-async def test_an_issue_of_the_tracker_becomes_a_task(tracked: Tracked) -> None:
+async def test_a_new_issue_of_the_tracker_becomes_a_task(tracked: Tracked) -> None:
     issue = tracked.tracker.add_issue("A  leak\nin the pipe", description="Drip.")
     await tracked.synchronise()
     task = await tracked.imported(issue.ref)
@@ -27,7 +27,7 @@ async def test_closed_and_internal_issues_are_not_imported(tracked: Tracked) -> 
     assert await tracked.world.store.read(lambda tx: tx.trackers.count_mirrors(OTHER.id)) == 0
 
 
-async def test_a_claim_in_the_tracker_takes_the_task_from_its_session(tracked: Tracked) -> None:
+async def test_a_claim_in_the_tracker_takes_the_task_from_the_session_that_holds_the_task(tracked: Tracked) -> None:
     issue = await tracked.open_issue()
     await tracked.claim(issue)
     await tracked.synchronise()
@@ -55,7 +55,7 @@ async def test_a_close_in_the_tracker_completes_the_task(tracked: Tracked) -> No
     assert (await tracked.task(issue)).status is TaskStatus.COMPLETED
 
 
-async def test_a_state_that_maestro_was_writing_is_no_move(tracked: Tracked) -> None:
+async def test_a_state_that_maestro_itself_wrote_does_not_move_the_task(tracked: Tracked) -> None:
     issue = await tracked.open_issue()
     await tracked.synchronise()
     await tracked.put_mirror(
@@ -75,7 +75,7 @@ async def test_a_new_title_in_the_tracker_renames_the_task(tracked: Tracked) -> 
     assert (await tracked.task(issue)).title == tracked.tracker.issues["bd-1"].title == "Crash at start"
 
 
-async def test_a_comment_is_mailed_to_the_opener_once(tracked: Tracked) -> None:
+async def test_a_comment_in_the_tracker_is_sent_to_the_opener_once(tracked: Tracked) -> None:
     issue = await tracked.open_issue()
     await tracked.synchronise()
     tracked.tracker.write_comment("bd-1", "alice", "Which version?")
@@ -87,7 +87,7 @@ async def test_a_comment_is_mailed_to_the_opener_once(tracked: Tracked) -> None:
     assert (await tracked.thread(issue.id))[-1].sender.name == "alice"
 
 
-async def test_two_equal_comments_are_two_messages(tracked: Tracked) -> None:
+async def test_two_equal_comments_in_the_tracker_become_two_messages(tracked: Tracked) -> None:
     issue = await tracked.open_issue()
     await tracked.synchronise()
     for _ in range(2):
@@ -96,7 +96,7 @@ async def test_two_equal_comments_are_two_messages(tracked: Tracked) -> None:
     assert [message.body for message in await tracked.thread(issue.id)][-2:] == ["Again.", "Again."]
 
 
-async def test_a_comment_is_not_mailed_to_its_own_author(tracked: Tracked) -> None:
+async def test_a_comment_of_the_opener_in_the_tracker_is_not_sent_to_the_opener(tracked: Tracked) -> None:
     await tracked.open_issue()
     await tracked.synchronise()
     tracked.tracker.write_comment("bd-1", "finder", "More details.")
@@ -104,7 +104,7 @@ async def test_a_comment_is_not_mailed_to_its_own_author(tracked: Tracked) -> No
     assert "More details." not in [message.body for message in await tracked.world.unread(tracked.finder)]
 
 
-async def test_a_comment_with_the_mark_of_a_foreign_thread_is_imported(tracked: Tracked) -> None:
+async def test_a_comment_with_the_mark_of_a_message_of_another_thread_is_imported(tracked: Tracked) -> None:
     issue = await tracked.open_issue()
     foreign = await tracked.world.send(None, tracked.finder.name, subject="Other")
     await tracked.synchronise()
@@ -113,7 +113,7 @@ async def test_a_comment_with_the_mark_of_a_foreign_thread_is_imported(tracked: 
     assert (await tracked.thread(issue.id))[-1].body.startswith("Copied.")
 
 
-async def test_a_created_issue_is_adopted_by_its_reference(tracked: Tracked) -> None:
+async def test_an_issue_that_maestro_created_is_recognised_by_its_reference(tracked: Tracked) -> None:
     issue = await tracked.open_issue()
     await tracked.put_mirror(MirroredIssue(issue.id, OTHER.id, is_being_created=True))
     created = tracked.tracker.add_issue("Crash", outside_ref=issue_reference(issue.id))
@@ -124,7 +124,7 @@ async def test_a_created_issue_is_adopted_by_its_reference(tracked: Tracked) -> 
     assert (mirror.ref, mirror.is_being_created, mirror.dirty) == (created.ref, False, True)
 
 
-async def test_a_missing_issue_is_a_problem_until_it_is_found_again(tracked: Tracked) -> None:
+async def test_a_mirrored_issue_has_a_problem_while_the_tracker_lacks_the_issue(tracked: Tracked) -> None:
     issue = await tracked.open_issue()
     await tracked.synchronise()
     kept = tracked.tracker.issues.pop("bd-1")

@@ -19,7 +19,7 @@ from maestro.services.trackers.outgoing import OutgoingChanges
 from maestro.trackers.base import TrackerUnreachable
 
 
-async def test_an_opened_issue_is_created_once_with_its_reference(tracked: Tracked) -> None:
+async def test_an_opened_issue_is_created_once_in_the_tracker_with_its_reference(tracked: Tracked) -> None:
     issue = await tracked.open_issue()
     await tracked.synchronise()
     await tracked.synchronise()
@@ -31,7 +31,7 @@ async def test_an_opened_issue_is_created_once_with_its_reference(tracked: Track
     assert not mirror.is_being_created and not tracked.tracker.comments[created.ref]
 
 
-async def test_a_creation_without_a_result_is_recorded_as_uncertain(tracked: Tracked) -> None:
+async def test_a_creation_in_the_tracker_without_a_result_is_recorded_as_uncertain(tracked: Tracked) -> None:
     issue = await tracked.open_issue()
     tracked.tracker.fault = TrackerUnreachable("too slow")
     with pytest.raises(TrackerUnreachable):
@@ -40,7 +40,7 @@ async def test_a_creation_without_a_result_is_recorded_as_uncertain(tracked: Tra
     assert mirror.is_being_created and mirror.ref is None and mirror.dirty
 
 
-async def test_a_reply_becomes_one_comment_under_its_author(tracked: Tracked) -> None:
+async def test_a_reply_becomes_one_comment_in_the_tracker_under_the_name_of_the_author(tracked: Tracked) -> None:
     issue = await tracked.open_issue()
     await tracked.synchronise()
     sent = await tracked.reply(issue, "Which version?")
@@ -51,7 +51,7 @@ async def test_a_reply_becomes_one_comment_under_its_author(tracked: Tracked) ->
     assert (await tracked.mirror(issue)).last_message_seq > 0
 
 
-async def test_a_claim_and_a_close_move_the_issue(tracked: Tracked) -> None:
+async def test_a_claim_and_a_close_in_maestro_change_the_issue_in_the_tracker(tracked: Tracked) -> None:
     issue = await tracked.open_issue()
     await tracked.synchronise()
     await tracked.claim(issue)
@@ -64,7 +64,7 @@ async def test_a_claim_and_a_close_move_the_issue(tracked: Tracked) -> None:
     assert (await tracked.mirror(issue)).state_being_written == ""
 
 
-async def test_a_step_is_announced_before_the_tracker_takes_the_step(tracked: Tracked) -> None:
+async def test_the_state_being_written_is_stored_before_the_call_to_the_tracker(tracked: Tracked) -> None:
     issue = await tracked.open_issue()
     await tracked.synchronise()
     await tracked.claim(issue)
@@ -75,7 +75,7 @@ async def test_a_step_is_announced_before_the_tracker_takes_the_step(tracked: Tr
     assert (await tracked.mirror(issue)).state_being_written == "started:keeper"
 
 
-async def test_a_changed_title_is_written(tracked: Tracked) -> None:
+async def test_a_changed_title_of_a_task_is_written_to_the_tracker(tracked: Tracked) -> None:
     issue = await tracked.open_issue()
     await tracked.synchronise()
     await tracked.world.do(editing.edit_task, task_shapes.EditTask(id=issue.id, title="Crash at start"))
@@ -83,7 +83,7 @@ async def test_a_changed_title_is_written(tracked: Tracked) -> None:
     assert tracked.tracker.issues["bd-1"].title == "Crash at start"
 
 
-async def test_an_issue_that_another_user_has_claimed_is_taken_over(tracked: Tracked) -> None:
+async def test_a_claim_of_a_tracker_user_replaces_a_simultaneous_claim_of_a_session(tracked: Tracked) -> None:
     issue = await tracked.open_issue()
     await tracked.synchronise()
     await tracked.claim(issue)
@@ -93,7 +93,7 @@ async def test_an_issue_that_another_user_has_claimed_is_taken_over(tracked: Tra
     assert (await tracked.task(issue)).holder != tracked.keeper.name
 
 
-async def test_a_refused_issue_waits_longer_after_each_refusal(tracked: Tracked) -> None:
+async def test_an_issue_that_the_tracker_refuses_is_written_again_after_increasing_pauses(tracked: Tracked) -> None:
     issue, other = await tracked.open_issue("Refused"), await tracked.open_issue("Accepted")
     tracked.tracker.refused = {"Refused"}
     await tracked.synchronise()
@@ -107,7 +107,7 @@ async def test_a_refused_issue_waits_longer_after_each_refusal(tracked: Tracked)
     assert (again.failures, again.retry_at) == (2, now + 3 * first)
 
 
-async def test_a_refused_issue_that_is_accepted_later_has_no_problem(tracked: Tracked) -> None:
+async def test_a_refused_issue_that_the_tracker_accepts_later_has_no_problem(tracked: Tracked) -> None:
     issue = await tracked.open_issue("Refused")
     tracked.tracker.refused = {"Refused"}
     await tracked.synchronise()
@@ -118,7 +118,7 @@ async def test_a_refused_issue_that_is_accepted_later_has_no_problem(tracked: Tr
     assert (mirror.ref, mirror.problem, mirror.failures, mirror.retry_at) == ("bd-1", "", 0, None)
 
 
-async def test_many_refusals_in_a_round_are_a_fault_of_the_tracker(tracked: Tracked) -> None:
+async def test_many_refusals_in_a_round_count_as_a_fault_of_the_tracker(tracked: Tracked) -> None:
     for number in range(limits.tracker_refusals_max):
         tracked.tracker.refused.add(f"Refused {number}")
         await tracked.open_issue(f"Refused {number}")
@@ -126,7 +126,7 @@ async def test_many_refusals_in_a_round_are_a_fault_of_the_tracker(tracked: Trac
         await tracked.synchronise()
 
 
-async def test_an_issue_whose_task_was_deleted_is_written_no_more(tracked: Tracked) -> None:
+async def test_an_issue_whose_task_was_deleted_is_no_longer_written_to_the_tracker(tracked: Tracked) -> None:
     issue = await tracked.open_issue()
     await tracked.synchronise()
     await tracked.put_mirror(

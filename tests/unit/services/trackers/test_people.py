@@ -10,19 +10,19 @@ from maestro.services.trackers import people
 from maestro.testing.factories import make_task
 
 
-async def test_a_session_has_its_name_as_actor(world: World) -> None:
+async def test_the_actor_of_a_session_is_the_name_of_the_session(world: World) -> None:
     worker = await world.join("worker")
     assert await world.store.read(lambda tx: people.actor_of(tx, worker.name)) == "worker"
 
 
-async def test_other_holders_keep_their_names(world: World) -> None:
+async def test_the_actor_of_a_holder_that_is_no_session_is_the_name_of_the_holder(world: World) -> None:
     names = await world.store.read(
         lambda tx: [people.actor_of(tx, holder) for holder in (None, "tracker:alice", "dana", "ses_unknown")]
     )
     assert names == [SERVER_NAME, "alice", "dana", "ses_unknown"]
 
 
-def test_a_sender_of_another_project_is_named_by_address() -> None:
+def test_the_author_from_another_project_is_named_by_address() -> None:
     sender = Sender(SenderKind.SESSION, "ses_1", "worker", "dave/vc", "", "vc")
     assert people.author_of(sender, "vc") == "worker"
     assert people.author_of(sender, "other") == "dave/vc"
@@ -30,14 +30,14 @@ def test_a_sender_of_another_project_is_named_by_address() -> None:
     assert people.author_of(without_address, "other") == "worker"
 
 
-async def test_an_assignee_is_the_present_holder_of_that_name(world: World) -> None:
+async def test_an_assignee_with_the_name_of_the_present_holder_is_that_holder(world: World) -> None:
     first = await world.join("worker")
     await world.end(first)
     task = make_task(holder=first.name, project_id=VC.id)
     assert await world.store.read(lambda tx: people.holder_for(tx, task, "worker")) == first.name
 
 
-async def test_an_assignee_is_a_live_session_of_that_name(world: World) -> None:
+async def test_an_assignee_with_the_name_of_a_live_session_is_that_session(world: World) -> None:
     worker = await world.join("worker")
     task = make_task(project_id=VC.id)
     assert await world.store.read(lambda tx: people.holder_for(tx, task, "worker")) == worker.name

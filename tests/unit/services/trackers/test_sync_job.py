@@ -1,4 +1,4 @@
-"""Test when the job calls trackers, and how the job treats trackers that fail."""
+"""Test when the job starts rounds with trackers, and how the job postpones trackers that fail."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SECONDS = 30
 
 
 class Rounds:
-    """The job with the tracker of one project. `run` waits for the end of the started rounds."""
+    """The job with the tracker of one project."""
 
     def __init__(self, tracked: Tracked) -> None:
         self.tracked = tracked
@@ -28,7 +28,7 @@ class Rounds:
         self.job.on_done = self._done.set
 
     async def run(self) -> bool:
-        """Run the job once. Return whether the job has started a round."""
+        """Run the job once, wait for the end of its round, and return whether the job started a round."""
         self._done.clear()
         await self.job.run_once()
         is_started = self.job.is_busy(OTHER.id)
@@ -69,7 +69,7 @@ async def test_a_requested_round_reads_the_list(rounds: Rounds) -> None:
     assert not await rounds.run()
 
 
-async def test_a_failed_tracker_is_called_later_each_time(rounds: Rounds) -> None:
+async def test_a_tracker_that_fails_is_called_again_after_increasing_pauses(rounds: Rounds) -> None:
     rounds.tracked.tracker.fault = TrackerUnreachable("bd is missing")
     pauses = []
     for _ in range(3):
@@ -93,14 +93,16 @@ async def test_a_tracker_that_works_again_has_no_problem(rounds: Rounds) -> None
     assert (choice.problem, choice.failures, choice.due_at) == ("", 0, None)
 
 
-async def test_a_request_calls_a_postponed_tracker_at_once(rounds: Rounds) -> None:
+async def test_a_requested_round_calls_a_postponed_tracker_at_once(rounds: Rounds) -> None:
     rounds.tracked.tracker.fault = TrackerUnreachable("bd is missing")
     await rounds.run()
     rounds.job.request_round(OTHER.id)
     assert await rounds.run()
 
 
-async def test_an_unexpected_error_pauses_the_tracker(rounds: Rounds, caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_unexpected_error_postpones_the_tracker_for_the_longest_pause(
+    rounds: Rounds, caplog: pytest.LogCaptureFixture
+) -> None:
     rounds.tracked.tracker.fault = ValueError("a fault in the code")  # type: ignore[assignment]
     assert await rounds.run()
     assert "a fault in the code" in caplog.text
@@ -110,7 +112,7 @@ async def test_an_unexpected_error_pauses_the_tracker(rounds: Rounds, caplog: py
     assert await rounds.run()
 
 
-async def test_a_project_has_one_round_at_a_time_and_a_close_cancels_it(rounds: Rounds) -> None:
+async def test_a_project_has_one_round_at_a_time_and_a_close_of_the_job_cancels_the_round(rounds: Rounds) -> None:
     await rounds.job.run_once()
     rounds.job.request_round(OTHER.id)
     assert await rounds.job.run_once() is None

@@ -12,7 +12,7 @@ from maestro.domain.trackers import IssueState, MirroredIssue, issue_reference
 from maestro.services.trackers.sync_round import TrackerRound, is_behind
 
 
-async def test_the_log_names_the_changed_issues(tracked: Tracked) -> None:
+async def test_a_round_marks_the_issues_that_the_log_reports_as_changed(tracked: Tracked) -> None:
     issue = await tracked.open_issue()
     assert await tracked.world.store.read(lambda tx: is_behind(tx, tx.trackers.get(OTHER.id)))  # type: ignore[arg-type]
     sync = TrackerRound(tracked.world.store, tracked.tracker, OTHER)
@@ -78,10 +78,10 @@ async def test_open_issues_are_read_in_turn_if_stamps_do_not_cover_comments(
         await TrackerRound(tracked.world.store, tracked.tracker, OTHER, turn=turn).run_round(whole=True)
     _, first, second = [call.split()[1:] for call in tracked.tracker.calls if call.startswith("read")]
     assert (len(first), len(second)) == (2, 2)
-    assert {*first, *second} == {"bd-1", "bd-2", "bd-3"}, "the second turn goes on after the first"
+    assert {*first, *second} == {"bd-1", "bd-2", "bd-3"}, "the second turn continues after the first turn"
 
 
-async def test_an_uncertain_creation_is_found_among_closed_issues_too(tracked: Tracked) -> None:
+async def test_an_uncertain_creation_that_happened_is_recognised_and_not_repeated(tracked: Tracked) -> None:
     issue = await tracked.open_issue()
     await tracked.put_mirror(MirroredIssue(issue.id, OTHER.id, is_being_created=True))
     tracked.tracker.add_issue("Crash", outside_ref=issue_reference(issue.id))
@@ -97,7 +97,9 @@ async def test_an_uncertain_creation_that_did_not_happen_is_repeated(tracked: Tr
     assert (await tracked.mirror(issue)).ref == "bd-1" and len(tracked.tracker.issues) == 1
 
 
-async def test_a_tracker_with_too_many_issues_is_noted(tracked: Tracked, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_round_with_too_many_issues_in_the_tracker_has_a_note(
+    tracked: Tracked, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(limits, "tracker_issues_max", 1)
     tracked.tracker.add_issue()
     assert (await tracked.synchronise()).note == ""
@@ -105,7 +107,7 @@ async def test_a_tracker_with_too_many_issues_is_noted(tracked: Tracked, monkeyp
     assert "2 issues; Maestro reads only 1" in (await tracked.synchronise()).note
 
 
-async def test_a_round_that_left_issues_unread_asks_for_another(
+async def test_a_round_that_leaves_issues_unread_asks_for_another_round(
     tracked: Tracked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "tracker_reads_per_round_max", 1)

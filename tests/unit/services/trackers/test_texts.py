@@ -1,4 +1,4 @@
-"""Test the texts that go to a tracker."""
+"""Test the texts that Maestro writes to a tracker."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from maestro.services.trackers import texts
 from maestro.testing.factories import make_message, make_task
 
 
-def test_a_description_ends_with_the_opener_and_the_task() -> None:
+def test_the_description_of_an_issue_ends_with_the_opener_and_the_task() -> None:
     text = texts.issue_description(make_task(description="Broken.\n"), None, opener="ada", project="vc")
     assert text == "Broken.\n\nOpened by ada of vc; vc#1 in Maestro."
 
@@ -23,12 +23,12 @@ def test_a_long_description_is_cut_and_names_the_command_for_the_rest() -> None:
     assert "maestro issue show vc#1" in text
 
 
-def test_a_description_of_the_greatest_length_is_whole() -> None:
+def test_a_description_of_the_greatest_length_is_not_cut() -> None:
     task = make_task(description="x" * limits.tracker_text_chars_max)
     assert "cut short" not in texts.issue_description(task, None, opener="ada", project="vc")
 
 
-def test_a_comment_carries_the_id_of_its_message() -> None:
+def test_a_comment_contains_the_id_of_its_message() -> None:
     message = make_message(body="Fixed.")
     comment = texts.comment_text(message)
     assert comment.startswith("Fixed.\n") and marked_message_id(comment) == message.id
@@ -47,5 +47,5 @@ def test_a_comment_of_a_truncated_message_names_the_command_for_the_rest() -> No
         (TaskStatus.FAILED, "Failed (vc#1 in Maestro)"),
     ],
 )
-def test_the_reason_of_a_close_follows_the_status(status: TaskStatus, text: str) -> None:
+def test_the_reason_of_a_close_depends_on_the_status_of_the_task(status: TaskStatus, text: str) -> None:
     assert texts.close_reason(make_task(status=status)) == text

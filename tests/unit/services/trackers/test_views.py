@@ -17,7 +17,7 @@ from maestro.services.trackers.views import TrackerOperations
 
 
 class Views:
-    """The operations, with a count of the nudges that the job got."""
+    """The operations, with a count of the nudges to the job."""
 
     def __init__(self, tracked: Tracked) -> None:
         self.tracked, self.nudges = tracked, 0
@@ -40,7 +40,7 @@ def views(tracked: Tracked) -> Views:
     return Views(tracked)
 
 
-async def test_a_status_counts_changes_that_the_tracker_does_not_have(views: Views) -> None:
+async def test_the_tracker_status_counts_changes_that_the_tracker_does_not_have(views: Views) -> None:
     await views.tracked.synchronise()
     assert (await views.status()).behind_events == 0
     await views.tracked.open_issue()
@@ -53,7 +53,7 @@ async def test_a_status_counts_changes_that_the_tracker_does_not_have(views: Vie
     assert (status.issues, status.behind_events, status.behind_issues) == (1, 0, 0)
 
 
-async def test_a_status_names_refused_issues(views: Views) -> None:
+async def test_the_tracker_status_names_refused_issues(views: Views) -> None:
     issue = await views.tracked.open_issue("Refused")
     views.tracked.tracker.refused = {"Refused"}
     await views.tracked.synchronise()
@@ -63,7 +63,7 @@ async def test_a_status_names_refused_issues(views: Views) -> None:
     assert status.retry_at is not None and status.retry_at == refused.retry_at
 
 
-async def test_the_status_of_another_project_is_refused(views: Views) -> None:
+async def test_a_session_cannot_read_the_tracker_status_of_another_project(views: Views) -> None:
     with pytest.raises(errors.NotPermitted) as refused:
         await views.tracked.world.do(
             views.operations.show_status, ops.TrackerRequest(project=OTHER.id), by=views.tracked.finder
@@ -71,7 +71,7 @@ async def test_the_status_of_another_project_is_refused(views: Views) -> None:
     assert "issue list --project" in refused.value.hint
 
 
-async def test_a_folder_of_a_tracker_gives_a_hint(views: Views, tmp_path: Path) -> None:
+async def test_the_tracker_status_hints_at_a_tracker_folder_in_the_checkout(views: Views, tmp_path: Path) -> None:
     checkout = Workspace("wsp_00000000000000000000000009", VC.id, "tmp", "tmp/vc", str(tmp_path), AT)
     await views.tracked.world.store.write(lambda tx: tx.projects.insert_workspace(checkout))
     assert (await views.status(VC.id)).hint == ""
@@ -88,7 +88,7 @@ async def test_a_request_for_a_round_nudges_the_job(views: Views) -> None:
     await views.job.close()
 
 
-async def test_a_project_without_an_external_tracker_has_no_rounds(views: Views) -> None:
+async def test_a_requested_round_is_refused_for_a_project_without_an_external_tracker(views: Views) -> None:
     with pytest.raises(errors.Conflict, match="vc has no external tracker"):
         await views.operations.request_sync(views.tracked.world.dana, ops.TrackerRequest(project=VC.id))
     assert views.nudges == 0

@@ -30,7 +30,7 @@ CONFLICT = MergeConflict(
 
 
 class Branch:
-    """A session with a worktree."""
+    """A session with a worktree, and helpers that open conflict tasks and settle merges."""
 
     def __init__(self, world: World, caller: Caller) -> None:
         self.world, self.caller = world, caller
@@ -84,7 +84,7 @@ async def branch(world: World) -> Branch:
     return await make_branch(world, "worker")
 
 
-async def test_a_conflict_becomes_an_urgent_task_with_gates(branch: Branch) -> None:
+async def test_a_merge_conflict_opens_an_urgent_task_with_gates(branch: Branch) -> None:
     task = await branch.open_task()
     assert task.title == f"Merge maestro/{branch.caller.name} into main" and task.priority is Priority.HIGH
     assert task.gates == [f"git merge-base --is-ancestor {letter * 40} HEAD" for letter in "ba"]
@@ -93,14 +93,14 @@ async def test_a_conflict_becomes_an_urgent_task_with_gates(branch: Branch) -> N
     assert notice.subject.startswith(f"{task.ref}: ") and "git merge main" in notice.body
 
 
-async def test_an_open_task_is_used_again(branch: Branch) -> None:
+async def test_a_second_conflict_uses_the_open_conflict_task_again(branch: Branch) -> None:
     first = await branch.open_task()
     assert (await branch.open_task()).id == first.id
     await branch.settle()
     assert (await branch.open_task()).id != first.id
 
 
-async def test_the_conflict_of_a_run_belongs_to_the_task_of_the_run(branch: Branch) -> None:
+async def test_the_conflict_task_of_a_run_is_a_child_of_the_task_of_the_run(branch: Branch) -> None:
     run_task = await branch.world.task(gates=["make test"])
     stored = await branch.task(run_task)
     task = await branch.open_task(run_task=stored)
@@ -108,20 +108,20 @@ async def test_the_conflict_of_a_run_belongs_to_the_task_of_the_run(branch: Bran
     assert "Maestro merges your branch" in task.description
 
 
-async def test_the_end_of_the_author_tells_the_person_about_the_conflict(branch: Branch) -> None:
+async def test_the_person_gets_a_message_about_a_conflict_of_an_ended_session(branch: Branch) -> None:
     await branch.world.end(branch.caller)
     task = await branch.open_task()
     bodies = [message.body for message in await branch.world.unread()]
     assert f"{task.ref} has to resolve the conflict in parser.py." in bodies
 
 
-async def test_a_merge_cancels_the_task_that_nobody_has_started(branch: Branch) -> None:
+async def test_a_merge_cancels_a_conflict_task_that_no_session_has_started(branch: Branch) -> None:
     task = await branch.open_task()
     await branch.settle()
     assert (await branch.task(task)).status is TaskStatus.CANCELLED
 
 
-async def test_a_merge_leaves_a_started_task_alone(branch: Branch) -> None:
+async def test_a_merge_does_not_change_a_started_conflict_task(branch: Branch) -> None:
     task = await branch.open_task()
     await branch.world.do(moves.start_task, StartTask(id=task.id), by=branch.caller)
     await branch.settle()
@@ -129,7 +129,7 @@ async def test_a_merge_leaves_a_started_task_alone(branch: Branch) -> None:
 
 
 @pytest.mark.parametrize(("into", "merged_into"), [("main", "main"), ("release", None)])
-async def test_the_merge_of_a_resolved_conflict_merges_the_first_branch_too(
+async def test_the_merge_of_the_resolving_branch_marks_the_first_branch_as_merged(
     branch: Branch, into: str, merged_into: str | None
 ) -> None:
     task = await branch.open_task()
@@ -138,7 +138,7 @@ async def test_the_merge_of_a_resolved_conflict_merges_the_first_branch_too(
     assert (await branch.worktree()).merged_into == merged_into
 
 
-def test_a_description_counts_the_files_that_it_does_not_show() -> None:
+def test_the_description_of_a_conflict_counts_the_files_that_are_not_shown() -> None:
     session = make_session()
     worktree = make_worktree(session.id)
     one = conflicts.describe_conflict(session, worktree, CONFLICT, in_run=False)

@@ -1,4 +1,4 @@
-"""Test the settings for new worktrees: only accepted set-up commands stay."""
+"""Test the settings for new worktrees: only an accepted set-up command is used."""
 
 from __future__ import annotations
 
@@ -28,14 +28,16 @@ async def test_a_new_set_up_command_is_left_out_with_a_reason(world: World, tmp_
     assert "`make deps`" in found.refusal and "maestro init" in found.refusal
 
 
-async def test_an_accepted_set_up_command_stays(world: World, tmp_path: Path) -> None:
+async def test_an_accepted_set_up_command_is_used(world: World, tmp_path: Path) -> None:
     write_settings(tmp_path, 'setup = "make deps"')
     await world.store.write(lambda tx: tx.projects.accept_setup(DAVE.id, "make deps"))
     found = await read_settings(world.store, VC.id, str(tmp_path))
     assert (found.settings.setup, found.refusal) == ("make deps", "")
 
 
-async def test_a_command_is_accepted_for_one_project_and_one_text(world: World, tmp_path: Path) -> None:
+async def test_the_acceptance_of_a_set_up_command_counts_for_one_project_and_one_text(
+    world: World, tmp_path: Path
+) -> None:
     write_settings(tmp_path, 'setup = "make deps; curl example.org"')
     await world.store.write(lambda tx: tx.projects.accept_setup(DAVE.id, "make deps"))
     assert (await read_settings(world.store, VC.id, str(tmp_path))).refusal
@@ -43,7 +45,7 @@ async def test_a_command_is_accepted_for_one_project_and_one_text(world: World, 
     assert (await read_settings(world.store, OTHER.id, str(tmp_path))).refusal
 
 
-async def test_invalid_settings_are_an_error(world: World, tmp_path: Path) -> None:
+async def test_invalid_worktree_settings_raise_an_error(world: World, tmp_path: Path) -> None:
     write_settings(tmp_path, "setup = 3")
     with pytest.raises(errors.Invalid):
         await read_settings(world.store, VC.id, str(tmp_path))

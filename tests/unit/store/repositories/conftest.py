@@ -1,4 +1,4 @@
-"""A database in memory, and its repositories with one project."""
+"""Fixtures: a database in memory, and its repositories with a project."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ranks of tasks: random dependencies, on ranks that leave no room between tasks."""
+"""The repository accepts exactly the dependencies without a cycle, and spreads ranks that have no gaps."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ VC = "prj_00000000000000000000000000"
 
 @pytest.fixture
 def repositories(database: sqlite3.Connection, repositories: Repositories) -> Repositories:
-    """A project with tasks of consecutive ranks."""
+    """Return repositories with tasks of consecutive ranks."""
     for number in range(COUNT):
         repositories.tasks.insert(make_task(id=task_id(number), project_id=VC, number=number + 1))
         database.execute("UPDATE tasks SET rank = ? WHERE id = ?", (number, task_id(number)))
@@ -42,10 +42,10 @@ def reaches(edges: set[tuple[str, str]], start: str, goal: str) -> bool:
 
 
 @pytest.mark.parametrize("seed", range(15))
-def test_exactly_the_dependencies_that_close_no_cycle_are_added(
+def test_a_dependency_is_accepted_exactly_if_it_closes_no_cycle(
     database: sqlite3.Connection, repositories: Repositories, seed: int
 ) -> None:
-    """The graph holds dependencies, and parents that wait on their children."""
+    """Check a graph of dependencies and of parents, which wait on their children."""
     generator = random.Random(seed)
     edges: set[tuple[str, str]] = set()
     for _ in range(150):
@@ -68,7 +68,7 @@ def test_exactly_the_dependencies_that_close_no_cycle_are_added(
         assert len(set(ranks.values())) == COUNT
 
 
-def test_without_free_ranks_all_ranks_are_spread_and_keep_their_order(
+def test_ranks_without_gaps_are_spread_and_keep_their_order(
     database: sqlite3.Connection, repositories: Repositories
 ) -> None:
     repositories.tasks.graph.adjust_ranks(task_id(1), task_id(0))

@@ -1,4 +1,4 @@
-"""The repository of members: fields, archived members, pages and counts."""
+"""The repository stores every field of a member, keeps archived members, and lists members in pages by name."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ VC = "prj_00000000000000000000000000"
 FIRST_PAGE = ("", "")
 
 
-def test_a_member_keeps_every_field(repositories: Repositories) -> None:
+def test_the_repository_stores_every_field_of_a_member(repositories: Repositories) -> None:
     member = make_member(
         identity="You are Ada.\n",
         avatar="🦉",
@@ -66,7 +66,7 @@ def test_pages_are_ordered_by_name_and_keep_archived_members_of_the_same_name(re
     assert sorted(found) == [("ada", False), ("bob", False), *[("bob", True)] * 3, ("carl", False)]
 
 
-def test_lists_cut_a_long_identity(repositories: Repositories) -> None:
+def test_a_long_identity_is_cut_in_lists_of_members(repositories: Repositories) -> None:
     member = make_member(identity="x" * 5000)
     repositories.members.insert(member)
     (listed,) = repositories.members.list_page(VC, after=FIRST_PAGE, limit=9)

@@ -1,4 +1,4 @@
-"""The repository of teams: members by name, leaders, and members that leave."""
+"""The repository lists the members of a team by name, and removes leaders and members of teams."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_team_lists_its_members_by_name_without_archived_members(repositories:
     assert repositories.members.teams.list_page(VC, after="docs", limit=9) == listed[2:]
 
 
-def test_a_team_loses_its_leader_and_a_member(repositories: Repositories) -> None:
+def test_the_leader_and_a_member_of_a_team_can_be_removed(repositories: Repositories) -> None:
     ada, bob = make_member(name="ada"), make_member(name="bob")
     repositories.members.insert(ada)
     repositories.members.insert(bob)

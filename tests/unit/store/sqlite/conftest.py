@@ -1,4 +1,4 @@
-"""A database file of the present schema, and connections to files."""
+"""Fixtures: a data directory, database files of the present schema, and connections to files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from maestro.store.sqlite.migrate import migrate_schema
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """An empty data directory."""
+    """Return an empty data directory."""
     folder = tmp_path / "home"
     folder.mkdir()
     return folder
@@ -24,7 +24,7 @@ def home(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def write_database() -> Callable[..., Path]:
-    """Write a closed database of the present schema, with events from 1 to `last_seq`."""
+    """Return a function that writes a closed database of the present schema, with the events 1 to `last_seq`."""
 
     def write(folder: Path, *, last_seq: int = 0) -> Path:
         path = folder / DATABASE
@@ -42,7 +42,7 @@ def write_database() -> Callable[..., Path]:
 
 @pytest.fixture
 def connect() -> Iterator[Callable[[Path], sqlite3.Connection]]:
-    """Open plain connections in autocommit mode, and close them after the test."""
+    """Yield a function that opens plain connections in autocommit mode. The fixture closes all connections."""
     with contextlib.ExitStack() as stack:
 
         def open_connection(path: Path) -> sqlite3.Connection:
@@ -53,7 +53,7 @@ def connect() -> Iterator[Callable[[Path], sqlite3.Connection]]:
 
 @pytest.fixture
 def damage_table() -> Callable[[Path, str], None]:
-    """Overwrite the first page of a table or index."""
+    """Return a function that overwrites the first page of a table or index."""
 
     def damage(path: Path, name: str) -> None:
         with contextlib.closing(sqlite3.connect(path)) as connection:

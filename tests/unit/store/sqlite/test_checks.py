@@ -1,4 +1,4 @@
-"""Checks of databases: damage, named content files and the last event."""
+"""The checks of a database find damage, the named content files and the last event."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ DamageTable = Callable[[Path, str], None]
 Connect = Callable[[Path], sqlite3.Connection]
 
 
-def test_a_sound_copy_is_accepted(tmp_path: Path, write_database: WriteDatabase) -> None:
+def test_a_sound_database_is_accepted(tmp_path: Path, write_database: WriteDatabase) -> None:
     checks.require_sound(write_database(tmp_path))
 
 
-def test_a_copy_with_a_damaged_page_is_refused(
+def test_a_database_with_a_damaged_page_is_refused(
     tmp_path: Path, write_database: WriteDatabase, damage_table: DamageTable
 ) -> None:
     path = write_database(tmp_path, last_seq=1)
@@ -30,7 +30,7 @@ def test_a_copy_with_a_damaged_page_is_refused(
     assert caught.value.hint == errors.DAMAGE_HINT
 
 
-def test_a_copy_with_a_row_against_a_constraint_is_refused(
+def test_a_database_with_a_row_that_violates_a_constraint_is_refused(
     tmp_path: Path, write_database: WriteDatabase, connect: Connect
 ) -> None:
     path = write_database(tmp_path)
@@ -43,7 +43,7 @@ def test_a_copy_with_a_row_against_a_constraint_is_refused(
         checks.require_sound(path)
 
 
-def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_database_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.db").write_text("not a database\n" * 1000)
     with pytest.raises(errors.StorageDamaged):
         checks.require_sound(tmp_path / "a.db")
@@ -56,17 +56,21 @@ def test_a_missing_database_is_refused_and_not_created(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("last_seq", [0, 3])
-def test_the_last_event_of_a_copy_is_found(tmp_path: Path, write_database: WriteDatabase, last_seq: int) -> None:
+def test_the_number_of_the_last_event_of_a_database_is_found(
+    tmp_path: Path, write_database: WriteDatabase, last_seq: int
+) -> None:
     assert checks.last_event_seq(write_database(tmp_path, last_seq=last_seq)) == last_seq
 
 
-def test_a_database_without_a_schema_has_no_last_event() -> None:
+def test_the_last_event_number_of_a_database_without_a_schema_is_zero() -> None:
     connection = sqlite3.connect(":memory:")
     assert checks.read_last_event_seq(connection) == 0
     connection.close()
 
 
-def test_a_copy_names_its_content_files_once(tmp_path: Path, write_database: WriteDatabase, connect: Connect) -> None:
+def test_each_content_file_that_a_database_names_is_listed_once(
+    tmp_path: Path, write_database: WriteDatabase, connect: Connect
+) -> None:
     path = write_database(tmp_path)
     assert checks.named_blobs(path) == []
     connection = connect(path)
@@ -82,7 +86,7 @@ def test_a_copy_names_its_content_files_once(tmp_path: Path, write_database: Wri
 
 
 @pytest.mark.parametrize("slowly", [False, True])
-def test_damage_is_found_with_a_limited_number_of_lines(
+def test_found_damage_is_described_in_a_limited_number_of_lines(
     tmp_path: Path,
     write_database: WriteDatabase,
     connect: Connect,
@@ -105,7 +109,7 @@ def test_damage_is_found_with_a_limited_number_of_lines(
     assert damage == ["NULL value in parts.number"] * limits.damage_lines_max
 
 
-def test_a_database_in_use_shows_its_last_commit(
+def test_a_reader_of_a_database_in_use_sees_the_last_commit(
     tmp_path: Path, write_database: WriteDatabase, connect: Connect
 ) -> None:
     path = write_database(tmp_path)
@@ -117,7 +121,9 @@ def test_a_database_in_use_shows_its_last_commit(
         assert reader.execute("SELECT count(*) FROM added").fetchone() == (0,)
 
 
-def test_opening_a_database_without_a_log_creates_no_file(tmp_path: Path, write_database: WriteDatabase) -> None:
+def test_opening_a_database_without_a_write_ahead_log_creates_no_file(
+    tmp_path: Path, write_database: WriteDatabase
+) -> None:
     path = write_database(tmp_path)
     for opened in (checks.open_unused(path), checks.open_in_use(path)):
         with opened as connection:

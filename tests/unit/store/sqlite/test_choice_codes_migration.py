@@ -1,4 +1,4 @@
-"""The migration that gives the choices of open asks their codes. Before, the server recognised choices by their text."""
+"""The migration gives codes to the choices of asks, which earlier versions recognised by their text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ASK = "INSERT INTO asks (id, project_id, session_id, kind, title, text, choices,
 
 
 def upgrade(statements: list[str]) -> sqlite3.Connection:
-    """Return a database that got the statements before the migration."""
+    """Return a migrated database; the statements ran before the migration."""
     scripts = migration_scripts()
     number = next(index for index, script in enumerate(scripts) if "choice_codes" in script)
     database = sqlite3.connect(":memory:")
@@ -19,13 +19,13 @@ def upgrade(statements: list[str]) -> sqlite3.Connection:
         database.executescript(script)
     database.execute("PRAGMA foreign_keys = OFF")
     columns = [row[1] for row in database.execute("PRAGMA table_info(recoveries)")]
-    attempts = "attempts" if "attempts" in columns else "tries"  # renamed by another migration
+    attempts = "attempts" if "attempts" in columns else "tries"  # another migration renames the column
     database.executescript(";\n".join(statements).replace("{attempts}", attempts) + ";")
     database.executescript(scripts[number])
     return database
 
 
-def test_open_asks_of_the_server_get_codes() -> None:
+def test_the_migration_gives_codes_to_the_asks_of_the_server_only() -> None:
     choices = json.dumps(["resume", "adopt by boss", "adopt by gone", "stop its workers", "leave them"])
     database = upgrade(
         [

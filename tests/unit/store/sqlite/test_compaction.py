@@ -1,4 +1,4 @@
-"""Compaction: free pages are given back, and large databases are left for the command."""
+"""A small database is compacted at the start of the server, and the command compacts a database of any size."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ INCREMENTAL, NONE = 2, 0
 
 @pytest.fixture
 def loose(tmp_path: Path, connect: Connect) -> Path:
-    """A database file with many free pages that cannot be given back one by one."""
+    """Return a database file with many free pages, without incremental vacuum."""
     connection = connect(tmp_path / "a.db")
     connection.execute("CREATE TABLE texts (text TEXT)")
     connection.execute("INSERT INTO texts VALUES (?)", ("x" * 400_000,))
@@ -53,7 +53,7 @@ def test_a_large_database_is_not_compacted_at_the_start(
     assert loose.stat().st_size < before
 
 
-def test_a_database_that_can_shrink_is_not_compacted_again(tmp_path: Path, connect: Connect) -> None:
+def test_a_database_with_incremental_vacuum_is_not_compacted_at_the_start(tmp_path: Path, connect: Connect) -> None:
     connection = connect(tmp_path / "a.db")
     connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
     connection.execute("CREATE TABLE texts (text TEXT)")
@@ -64,7 +64,7 @@ def test_a_database_that_can_shrink_is_not_compacted_again(tmp_path: Path, conne
     assert (tmp_path / "a.db").stat().st_size == before
 
 
-def test_a_compaction_that_fails_at_the_start_is_only_logged(
+def test_a_failed_compaction_at_the_start_is_only_logged(
     loose: Path, connect: Connect, caplog: pytest.LogCaptureFixture
 ) -> None:
     connection = connect(loose)
@@ -74,7 +74,7 @@ def test_a_compaction_that_fails_at_the_start_is_only_logged(
     assert "not compacted" in caplog.text
 
 
-def test_the_command_compacts_a_database_and_tells_both_sizes(
+def test_the_command_compacts_a_database_and_returns_the_sizes_before_and_after(
     tmp_path: Path, write_database: Callable[..., Path], connect: Connect
 ) -> None:
     path = write_database(tmp_path)
@@ -87,13 +87,13 @@ def test_the_command_compacts_a_database_and_tells_both_sizes(
     assert before - after > 300_000 and after == path.stat().st_size
 
 
-def test_the_command_refuses_a_missing_database(tmp_path: Path) -> None:
+def test_the_compaction_command_refuses_a_missing_database(tmp_path: Path) -> None:
     with pytest.raises(errors.NotFound):
         compact_database(tmp_path / "absent.db")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_command_translates_an_error_of_the_driver(
+def test_the_compaction_command_reports_a_damaged_database(
     tmp_path: Path, write_database: Callable[..., Path], damage_table: Callable[[Path, str], None]
 ) -> None:
     path = write_database(tmp_path)

@@ -1,4 +1,4 @@
-"""Connections: NUL characters in texts, rows, unsuitable files and the translation of errors."""
+"""Connections replace NUL characters in texts, refuse unsuitable files, and translate errors of the driver."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_only_a_checking_connection_refuses_texts_that_end_with_many_nul_charact
         assert checking.get(task.id) is not None
 
 
-def test_the_columns_of_a_statement_are_known_by_name() -> None:
+def test_the_column_names_of_a_statement_are_known() -> None:
     assert column_names("tables_stored") == ("name",)
     assert column_names("document_get")[:2] == ("id", "task_id")
 
@@ -122,12 +122,12 @@ def test_a_database_of_a_newer_maestro_is_refused_and_not_changed(tmp_path: Path
     assert path.read_bytes() == before
 
 
-def test_an_empty_file_becomes_a_database(tmp_path: Path) -> None:
+def test_an_empty_file_is_accepted_as_a_new_database(tmp_path: Path) -> None:
     (tmp_path / "a.db").touch()
     connect_writer(tmp_path / "a.db").close()
 
 
-def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_database_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.db").write_text("garbage " * 1000)
     with pytest.raises(errors.StorageDamaged):
         connect_writer(tmp_path / "a.db")
@@ -166,7 +166,7 @@ def make_error(code: int, text: str = "failed") -> sqlite3.Error:
     ],
     ids=str,
 )
-def test_each_error_of_the_driver_has_its_maestro_error(
+def test_each_error_of_the_driver_is_translated_into_an_error_of_maestro(
     error: Exception, translated: type[errors.StorageFailed]
 ) -> None:
     found = translate_error(error, "a.db")
@@ -174,7 +174,7 @@ def test_each_error_of_the_driver_has_its_maestro_error(
     assert isinstance(found, errors.StorageFull) or "a.db" in found.message
 
 
-def test_a_text_that_is_not_utf_8_is_damage(database: sqlite3.Connection) -> None:
+def test_a_stored_text_that_is_not_utf_8_is_reported_as_damage(database: sqlite3.Connection) -> None:
     database.execute("UPDATE projects SET name = CAST(x'ff' AS TEXT)")
     with pytest.raises(sqlite3.OperationalError) as caught:
         Repositories(SqliteRows(database)).projects.get(PROJECT.id)

@@ -1,4 +1,4 @@
-"""The check that the open database is still the database of the data directory."""
+"""The store notices when the files of its open database are removed or replaced in the data directory."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def replace_file(file: Path) -> None:
     new.rename(file)
 
 
-def test_files_that_are_written_to_are_accepted(database: Path) -> None:
+def test_database_files_with_changed_content_are_accepted(database: Path) -> None:
     files = LinkedFiles(database)
     database.write_text("changed")
     files.require_unchanged()
@@ -32,14 +32,16 @@ def test_files_that_are_written_to_are_accepted(database: Path) -> None:
 
 @pytest.mark.parametrize("name", ["a.db", "a.db-wal"])
 @pytest.mark.parametrize("change", [Path.unlink, replace_file], ids=["removed", "replaced"])
-def test_a_removed_or_replaced_file_is_refused(database: Path, name: str, change: Callable[[Path], None]) -> None:
+def test_a_removed_or_replaced_database_file_is_refused(
+    database: Path, name: str, change: Callable[[Path], None]
+) -> None:
     files = LinkedFiles(database)
     change(database.with_name(name))
     with pytest.raises(errors.StorageGone, match=str(database)):
         files.require_unchanged()
 
 
-def test_a_file_that_comes_back_is_still_refused(database: Path) -> None:
+def test_a_database_file_that_was_moved_away_and_back_is_still_refused(database: Path) -> None:
     files = LinkedFiles(database)
     aside = database.rename(database.with_name("aside"))
     with pytest.raises(errors.StorageGone):
@@ -49,12 +51,12 @@ def test_a_file_that_comes_back_is_still_refused(database: Path) -> None:
         files.require_unchanged()
 
 
-def test_files_that_were_missing_from_the_beginning_are_refused(tmp_path: Path) -> None:
+def test_database_files_that_were_always_missing_are_refused(tmp_path: Path) -> None:
     with pytest.raises(errors.StorageGone):
         LinkedFiles(tmp_path / "absent.db").require_unchanged()
 
 
-def test_a_relative_path_names_the_directory_of_the_opening(
+def test_a_relative_path_keeps_its_meaning_after_a_change_of_directory(
     database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(database.parent)

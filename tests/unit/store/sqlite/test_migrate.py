@@ -1,4 +1,4 @@
-"""Migrations of a database: applied together or not at all, with a copy of the earlier schema."""
+"""Migrations of a database are applied all or not at all, after a copy of the earlier database."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_an_old_database_is_copied_before_its_migration(tmp_path: Path, connect:
     assert sorted(file.name for file in tmp_path.iterdir()) == ["a.db", "a.db.schema-1"]
 
 
-def test_an_existing_copy_is_kept(tmp_path: Path, connect: Connect) -> None:
+def test_an_existing_copy_of_an_old_database_is_kept(tmp_path: Path, connect: Connect) -> None:
     connection = connect(tmp_path / "a.db")
     write_first_schema(connection)
     (tmp_path / "a.db.schema-1").write_text("an earlier copy")
@@ -48,7 +48,7 @@ def test_an_existing_copy_is_kept(tmp_path: Path, connect: Connect) -> None:
     assert (tmp_path / "a.db.schema-1").read_text() == "an earlier copy"
 
 
-def test_a_database_of_the_newest_schema_is_left_alone(tmp_path: Path, connect: Connect) -> None:
+def test_a_database_of_the_newest_schema_is_not_changed(tmp_path: Path, connect: Connect) -> None:
     connection = connect(tmp_path / "a.db")
     migrate_schema(connection, tmp_path / "a.db")
     changes = connection.total_changes
@@ -56,7 +56,7 @@ def test_a_database_of_the_newest_schema_is_left_alone(tmp_path: Path, connect: 
     assert connection.total_changes == changes and len(list(tmp_path.iterdir())) == 1
 
 
-def test_a_newer_schema_is_refused(tmp_path: Path, connect: Connect) -> None:
+def test_a_database_of_a_newer_schema_is_refused(tmp_path: Path, connect: Connect) -> None:
     connection = connect(tmp_path / "a.db")
     connection.execute(f"PRAGMA user_version = {NEWEST + 1}")
     with pytest.raises(errors.StorageTooNew) as caught:
@@ -65,7 +65,7 @@ def test_a_newer_schema_is_refused(tmp_path: Path, connect: Connect) -> None:
     assert connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,)
 
 
-def test_a_migration_that_fails_changes_no_table(tmp_path: Path, connect: Connect) -> None:
+def test_a_failed_migration_changes_no_table(tmp_path: Path, connect: Connect) -> None:
     connection = connect(tmp_path / "a.db")
     connection.execute("CREATE TABLE tasks (name TEXT)")
     with pytest.raises(errors.StorageFailed, match="tasks"):

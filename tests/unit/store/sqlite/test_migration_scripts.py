@@ -1,4 +1,4 @@
-"""The migrations: their order, and the schema that the migrations lead to."""
+"""The migration scripts have consecutive numbers, and together they create the present schema."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from importlib.resources import files
 from maestro.store.sqlite.migration_scripts import migration_scripts, present_schema
 
 
-def test_scripts_come_in_the_order_of_their_numbers() -> None:
+def test_migration_scripts_are_returned_in_the_order_of_their_numbers() -> None:
     folder = files("maestro.store") / "migrations" / "sqlite"
     names = sorted(file.name for file in folder.iterdir() if file.name.endswith(".sql"))
     assert [name[:4] for name in names] == [f"{number:04}" for number in range(1, len(names) + 1)]
     assert migration_scripts() == [(folder / name).read_text(encoding="utf-8") for name in names]
 
 
-def test_each_script_applies_to_the_schema_of_the_script_before() -> None:
+def test_each_migration_script_applies_to_the_schema_of_the_script_before() -> None:
     database = sqlite3.connect(":memory:")
     for script in migration_scripts():
         database.executescript(script)

@@ -1,4 +1,4 @@
-"""The replacement of a store: the old store is kept aside, and an interrupted replacement is finished later."""
+"""A backup replaces a store, the old store is kept aside, and an interrupted replacement is finished later."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def read_files(folder: Path) -> dict[str, str]:
 
 @pytest.fixture
 def unpacked(home: Path) -> Path:
-    """An unpacked backup in a data directory with an old store."""
+    """Return an unpacked backup in a data directory with an old store."""
     write_files(home, "old", DATABASE, f"{DATABASE}-wal", MARK, HEALTH, f"{BLOBS}/aa/old", "config.toml")
     return write_files(home / "restore-1", "new", DATABASE, MARK, f"{BLOBS}/bb/new")
 
@@ -50,12 +50,12 @@ def require_replaced(home: Path) -> None:
     assert not (home / "restore-1").exists()
 
 
-def test_the_new_store_comes_into_place_and_the_old_one_aside(home: Path, unpacked: Path) -> None:
+def test_the_new_store_replaces_the_old_store_and_the_old_store_is_kept_aside(home: Path, unpacked: Path) -> None:
     replace_store(home, unpacked, home / "aside")
     require_replaced(home)
 
 
-def test_a_backup_without_content_files_moves_the_old_ones_aside(home: Path, unpacked: Path) -> None:
+def test_the_old_content_files_are_moved_aside_if_the_backup_has_no_content_files(home: Path, unpacked: Path) -> None:
     (unpacked / BLOBS / "bb" / "new").unlink()
     (unpacked / BLOBS / "bb").rmdir()
     (unpacked / BLOBS).rmdir()
@@ -94,7 +94,7 @@ def test_a_data_directory_with_a_note_is_refused_until_the_replacement_is_finish
 
 
 @pytest.mark.parametrize("note", ["", "{}", '{"unpacked": "a", "aside": "b", "more": 1}'])
-def test_a_note_that_cannot_be_read_is_refused_and_changes_no_file(home: Path, unpacked: Path, note: str) -> None:
+def test_an_unreadable_note_is_refused_and_no_file_is_changed(home: Path, unpacked: Path, note: str) -> None:
     (home / REPLACEMENT).write_text(note)
     before = read_files(home)
     with pytest.raises(errors.StorageFailed, match=REPLACEMENT):

@@ -1,4 +1,4 @@
-"""A restore: the backup is checked before any data is changed, and the earlier data is kept."""
+"""A restore checks the backup before it changes any data, and keeps the earlier data."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ WriteArchive = Callable[..., Path]
 
 @pytest.fixture
 def write_archive(tmp_path: Path, write_database: Callable[..., Path]) -> WriteArchive:
-    """Write an archive of a database with 3 events and a content file. Each content is stored in the archive."""
+    """Return a function that writes an archive of a database with 3 events and the name of a content file.
+
+    The archive contains the given content for this file. Without a content the file is missing.
+    """
 
     def write(*contents: bytes) -> Path:
         source = tmp_path / "source"
@@ -66,7 +69,7 @@ def write_tar(path: Path, members: dict[str, bytes]) -> Path:
     return path
 
 
-def test_a_restore_into_an_empty_directory_keeps_nothing_aside(home: Path, write_archive: WriteArchive) -> None:
+def test_a_restore_into_an_empty_directory_keeps_no_earlier_data(home: Path, write_archive: WriteArchive) -> None:
     result = restore_backup(home, write_archive(LARGE), at=AT)
     assert result.aside is None and result.files.missing == result.files.damaged == []
     assert sorted(file.name for file in home.iterdir()) == [BLOBS, DATABASE, MARK]
@@ -76,7 +79,9 @@ def test_a_restore_into_an_empty_directory_keeps_nothing_aside(home: Path, write
     assert stat.S_IMODE((home / DATABASE).stat().st_mode) == stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
-def test_two_restores_within_a_second_keep_two_folders(home: Path, write_archive: WriteArchive) -> None:
+def test_two_restores_within_a_second_keep_the_earlier_data_in_two_folders(
+    home: Path, write_archive: WriteArchive
+) -> None:
     archive = write_archive(LARGE)
     restore_backup(home, archive, at=AT)
     kept = [restore_backup(home, archive, at=AT).aside for _ in range(2)]
@@ -90,7 +95,7 @@ def test_two_restores_within_a_second_keep_two_folders(home: Path, write_archive
 @pytest.mark.parametrize(
     ("contents", "error"), [((), errors.FileMissing), ((b"changed",), errors.FileDamaged)], ids=["missing", "damaged"]
 )
-def test_missing_and_damaged_files_are_refused_unless_they_are_allowed(
+def test_a_backup_with_missing_or_damaged_files_is_refused_without_allow_missing(
     home: Path, write_archive: WriteArchive, contents: tuple[bytes, ...], error: type[errors.MaestroError]
 ) -> None:
     archive = write_archive(*contents)
@@ -128,13 +133,13 @@ def test_an_archive_without_a_sound_database_is_refused(
     assert list(home.iterdir()) == []
 
 
-def test_a_file_that_is_no_archive_is_refused(home: Path, tmp_path: Path) -> None:
+def test_a_file_that_is_not_an_archive_is_refused(home: Path, tmp_path: Path) -> None:
     (tmp_path / "all.tar").write_text("not an archive" * 1000)
     with pytest.raises(errors.Invalid, match="not a backup"):
         restore_backup(home, tmp_path / "all.tar", at=AT)
 
 
-def test_a_folder_in_place_of_an_archive_is_a_fault_of_the_storage(home: Path, tmp_path: Path) -> None:
+def test_a_folder_in_the_place_of_an_archive_is_reported_as_a_storage_fault(home: Path, tmp_path: Path) -> None:
     with pytest.raises(errors.StorageFailed, match="cannot be unpacked"):
         restore_backup(home, tmp_path, at=AT)
 

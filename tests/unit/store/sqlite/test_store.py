@@ -1,4 +1,4 @@
-"""The embedded store: opening, the mark, faults, reading and closing."""
+"""The embedded store finishes writes before it closes, keeps its mark exact, and reports faults and lost events."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def log_event(text: str) -> Callable[[Tx], str]:
     return work
 
 
-async def test_closing_finishes_accepted_writes(tmp_path: Path, clock: FakeClock) -> None:
+async def test_closing_the_store_finishes_all_accepted_writes(tmp_path: Path, clock: FakeClock) -> None:
     store = SqliteStore(tmp_path / "closing.db", clock=clock)
     writes = [asyncio.ensure_future(store.write(log_event(str(number)))) for number in range(200)]
     await asyncio.sleep(0)
@@ -40,7 +40,7 @@ async def test_closing_finishes_accepted_writes(tmp_path: Path, clock: FakeClock
     assert len({await write for write in writes}) == 200
 
 
-async def test_the_mark_is_exact_after_a_close(tmp_path: Path, clock: FakeClock) -> None:
+async def test_the_mark_names_the_last_event_after_the_store_is_closed(tmp_path: Path, clock: FakeClock) -> None:
     store = SqliteStore(tmp_path / "a.db", clock=clock)
     assert store.lost_events is None and store.schema == len(migration_scripts())
     for number in range(3):
@@ -49,7 +49,7 @@ async def test_the_mark_is_exact_after_a_close(tmp_path: Path, clock: FakeClock)
     assert Mark(tmp_path / "a.mark").read() == 3
 
 
-async def test_a_store_behind_its_mark_has_lost_events(tmp_path: Path, clock: FakeClock) -> None:
+async def test_a_store_behind_its_mark_reports_lost_events(tmp_path: Path, clock: FakeClock) -> None:
     store = SqliteStore(tmp_path / "a.db", clock=clock)
     await store.write(log_event("one"))
     await store.close()
@@ -59,7 +59,9 @@ async def test_a_store_behind_its_mark_has_lost_events(tmp_path: Path, clock: Fa
     assert store.lost_events is not None and "events 2 to 4" in store.lost_events.text
 
 
-async def test_a_quick_read_runs_on_the_event_loop_and_another_in_a_thread(tmp_path: Path, clock: FakeClock) -> None:
+async def test_a_quick_read_runs_on_the_event_loop_and_any_other_read_in_a_thread(
+    tmp_path: Path, clock: FakeClock
+) -> None:
     store = SqliteStore(tmp_path / "a.db", clock=clock)
 
     def thread_name(tx: Tx) -> str:
@@ -70,7 +72,7 @@ async def test_a_quick_read_runs_on_the_event_loop_and_another_in_a_thread(tmp_p
     await store.close()
 
 
-async def test_a_read_that_fails_leaves_its_connection_usable(tmp_path: Path, clock: FakeClock) -> None:
+async def test_a_failed_read_leaves_the_connection_usable(tmp_path: Path, clock: FakeClock) -> None:
     store = SqliteStore(tmp_path / "a.db", clock=clock)
 
     def fail(tx: Tx) -> None:
@@ -100,15 +102,17 @@ async def test_a_damaged_value_is_reported_and_an_ordinary_error_is_not(tmp_path
     await store.close()
 
 
-async def test_a_backup_tells_its_schema_and_size(tmp_path: Path, clock: FakeClock) -> None:
+async def test_a_backup_returns_its_schema_and_size(tmp_path: Path, clock: FakeClock) -> None:
     store = SqliteStore(tmp_path / "a.db", clock=clock)
     told = await store.backup(tmp_path / "copy.db")
     assert told == {"schema": store.schema, "bytes": (tmp_path / "copy.db").stat().st_size}
-    assert not list(tmp_path.glob("copy.db-*")), "the copy needs no write-ahead log"
+    assert not list(tmp_path.glob("copy.db-*")), "The copy has a write-ahead log."
     await store.close()
 
 
-async def test_a_backup_that_cannot_be_written_blames_the_target(tmp_path: Path, clock: FakeClock) -> None:
+async def test_a_backup_that_cannot_be_written_is_a_fault_of_the_target_and_not_of_the_store(
+    tmp_path: Path, clock: FakeClock
+) -> None:
     store = SqliteStore(tmp_path / "a.db", clock=clock)
     faults: list[errors.StorageFailed] = []
     store.on_fault(faults.append)
@@ -119,11 +123,13 @@ async def test_a_backup_that_cannot_be_written_blames_the_target(tmp_path: Path,
     await store.close()
 
 
-async def test_a_database_whose_migration_fails_is_closed_and_refused(tmp_path: Path, clock: FakeClock) -> None:
+async def test_a_database_with_a_failed_migration_is_closed_and_refused(tmp_path: Path, clock: FakeClock) -> None:
     with sqlite3.connect(tmp_path / "a.db") as connection:
         connection.execute(f"PRAGMA application_id = {0x4D414553}")
         connection.execute("CREATE TABLE tasks (name TEXT)")
     connection.close()
     with pytest.raises(errors.StorageFailed):
         SqliteStore(tmp_path / "a.db", clock=clock)
-    assert [file.name for file in tmp_path.iterdir()] == ["a.db"], "an open connection would leave its log"
+    assert [file.name for file in tmp_path.iterdir()] == ["a.db"], (
+        "A log file shows that the connection is still open."
+    )

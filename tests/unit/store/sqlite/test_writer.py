@@ -1,4 +1,4 @@
-"""The writer: a batch whose changes in memory cannot be undone is refused to every caller."""
+"""The writer refuses a whole batch to all callers if it cannot undo the changes in memory."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def fail_to_undo() -> None:
     raise RuntimeError("cannot be undone")
 
 
-async def test_an_undo_that_fails_refuses_the_whole_batch(
+async def test_a_failed_undo_refuses_the_whole_batch(
     tmp_path: Path, clock: FakeClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     store = SqliteStore(tmp_path / "maestro.db", clock=clock)

@@ -1,4 +1,4 @@
-"""Orders run in one thread, in order; what follows runs on the event loop, also when the work fails."""
+"""Jobs run in order in a single thread; each callback runs on the event loop, also when the job fails."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from maestro.store.sqlite.writer_thread import WriterThread
 
 
-async def test_orders_run_in_order_in_one_thread_and_what_follows_on_the_loop() -> None:
+async def test_jobs_run_in_order_in_the_writer_thread_and_callbacks_on_the_event_loop() -> None:
     thread: WriterThread[int] = WriterThread(asyncio.get_running_loop())
     seen: list[tuple[str, int, str]] = []
     done = asyncio.Event()
@@ -34,7 +34,7 @@ async def test_orders_run_in_order_in_one_thread_and_what_follows_on_the_loop() 
     assert {name for what, _, name in seen if what == "then"} == {threading.main_thread().name}
 
 
-async def test_closing_waits_for_what_was_ordered() -> None:
+async def test_closing_the_writer_thread_waits_for_its_jobs() -> None:
     thread: WriterThread[None] = WriterThread(asyncio.get_running_loop())
     may_go_on = threading.Event()
     seen: list[str] = []
@@ -49,7 +49,7 @@ async def test_closing_waits_for_what_was_ordered() -> None:
     assert seen == ["worked"]
 
 
-async def test_a_failure_ends_neither_the_thread_nor_what_follows(caplog: pytest.LogCaptureFixture) -> None:
+async def test_after_a_failed_job_its_callback_and_the_next_job_still_run(caplog: pytest.LogCaptureFixture) -> None:
     thread: WriterThread[int] = WriterThread(asyncio.get_running_loop())
     done = asyncio.Event()
 

@@ -1,4 +1,4 @@
-"""A command line over a fake server: it records what it was asked, and answers what a test told it to."""
+"""Fixtures: a command line over a fake server, which records its calls and gives the answers that a test sets."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Call:
 
 @dataclass
 class FakeApp:
-    """Answers each operation with a value, an error, or what a function makes of the request."""
+    """A server that answers each operation with a value, an error, or the result of a function of the request."""
 
     answers: dict[str, Any] = field(default_factory=dict)
     caller: Caller = field(default_factory=lambda: person_caller("dana"))
@@ -65,7 +65,7 @@ class FakeApp:
 
 @dataclass
 class FakeChannel:
-    """A client in memory."""
+    """The channel of a client in memory."""
 
     stdout_tty: bool = False
     stderr_tty: bool = False
@@ -113,7 +113,7 @@ class FakeChannel:
 
 @dataclass
 class Ended:
-    """How a command ended."""
+    """The end of a command: its exit code, its output and its errors."""
 
     code: int | None
     out: str
@@ -131,7 +131,7 @@ class Ended:
 
 
 class Cli:
-    """The command line, run as if from a shell."""
+    """The command line, called with the words of a shell."""
 
     def __init__(self, app: FakeApp) -> None:
         self.app = app
@@ -145,7 +145,7 @@ class Cli:
         directory: str = "/src/dave/vc",
         **channel: Any,
     ) -> Ended:
-        """Run `maestro …`; the rest describes the client."""
+        """Run `maestro …`. The keyword arguments describe the client."""
         client = FakeChannel(**channel)
         arguments = shlex.split(line) if isinstance(line, str) else line
         invocation = Invocation(

@@ -1,4 +1,4 @@
-"""The terminal's way to say that an agent needs the person."""
+"""After a command in a terminal the person gets a notice about each new ask."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def answered(app: Any) -> None:
     app.answers |= {"task.list": TaskList(tasks=[]), "ask.list": AskList(asks=[make_ask(id="ask_1")])}
 
 
-async def test_each_request_is_told_once_after_the_next_command(cli: Any, app: Any) -> None:
+async def test_each_ask_is_announced_once_after_the_next_command(cli: Any, app: Any) -> None:
     assert (await cli.run("task list", stderr_tty=True)).err.endswith(NOTE)
     assert NOTE not in (await cli.run("task list", stderr_tty=True)).err
     app.answers["ask.list"] = AskList(asks=[make_ask(id="ask_1"), make_ask(id="ask_2", title="And\nnow?")])
@@ -27,7 +27,7 @@ async def test_each_request_is_told_once_after_the_next_command(cli: Any, app: A
     assert NOTE not in said and said.endswith("parser needs you: And now?  (maestro ask show ask_2)\n")
 
 
-async def test_only_a_person_at_a_terminal_is_told(cli: Any, app: Any) -> None:
+async def test_asks_are_announced_only_to_the_person_at_a_terminal(cli: Any, app: Any) -> None:
     assert NOTE not in (await cli.run("task list")).err
     app.caller = Caller(Role.WORKER, "ses_1", session_id="ses_1", project_id="prj_1")
     assert NOTE not in (await cli.run("task list", stderr_tty=True)).err

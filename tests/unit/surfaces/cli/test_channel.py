@@ -1,4 +1,4 @@
-"""Tests of the client as a command sees the client."""
+"""Variables and terminal of the client decide whether the output has colours."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from maestro.surfaces.cli.channel import wants_color
         ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, True, False),
     ],
 )
-def test_the_person_s_variables_decide_about_colours_before_the_terminal(
+def test_variables_of_the_person_decide_about_colours_before_the_terminal(
     environment: dict[str, str], tty: bool, color: bool
 ) -> None:
     assert wants_color(environment, tty=tty) is color

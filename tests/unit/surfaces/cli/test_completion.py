@@ -1,4 +1,4 @@
-"""Tests of the possible next words of a command line."""
+"""Completion offers the possible next words of a command line: commands, flags and values."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def candidates(*words: str) -> list[str]:
     return [candidate.word for candidate in complete_words(GRAMMAR, list(words))[0]]
 
 
-def test_hidden_commands_are_offered_nowhere() -> None:
+def test_hidden_commands_are_never_offered() -> None:
     assert "__complete" in GRAMMAR.root.children
     assert "__complete" not in [candidate.word for candidate in next_words_at(GRAMMAR.root)]
     assert not any("__complete" in node.words for node in visible_nodes(GRAMMAR))
@@ -42,13 +42,13 @@ def test_all_other_commands_are_visible_nodes() -> None:
     assert {spec.words for spec in GRAMMAR.specs if not spec.hidden} <= visible
 
 
-def test_a_group_is_described_by_its_first_commands_and_a_command_by_its_summary() -> None:
+def test_groups_are_described_by_their_first_commands_and_commands_by_their_summary() -> None:
     described = {candidate.word: candidate.description for candidate in next_words_at(node_of("task"))}
     assert described["create"] == REGISTRY["task.create"].summary
     assert described["docs"] == "add, list, show …"
 
 
-def test_flags_of_a_node_are_its_own_and_the_common_flags() -> None:
+def test_the_flags_of_a_command_are_its_own_flags_and_the_common_flags() -> None:
     described = {candidate.word: candidate.description for candidate in flags_at(node_of("task create"))}
     assert described["--description-file"] == "from a file"
     assert not described["--priority"].endswith(".")
@@ -56,7 +56,7 @@ def test_flags_of_a_node_are_its_own_and_the_common_flags() -> None:
     assert {candidate.word for candidate in flags_at(GRAMMAR.root)} >= {f"--{name}" for name in COMMON_FLAGS}
 
 
-def test_values_are_choices_files_or_values_from_the_server() -> None:
+def test_the_values_of_a_flag_are_choices_files_or_values_from_the_server() -> None:
     values = values_at(node_of("task create"))
     assert values["--priority"] == ValueSlot(words=("critical", "high", "normal", "low"))
     assert values["--description-file"] == ValueSlot(kind=FILES)
@@ -69,7 +69,7 @@ def test_a_switch_has_no_value() -> None:
     assert "--mine" not in values_at(node_of("task list"))
 
 
-def test_the_kinds_that_the_server_completes_are_known() -> None:
+def test_all_kinds_of_completed_values_are_known() -> None:
     kinds = {slot.kind for node in visible_nodes(GRAMMAR) for slot in [*values_at(node).values(), argument_at(node)]}
     assert kinds == {"", FILES, *ASKED}
 
@@ -83,7 +83,7 @@ def test_the_kinds_that_the_server_completes_are_known() -> None:
         ("restore", ValueSlot(kind=FILES)),
     ],
 )
-def test_the_values_of_arguments(words: str, slot: ValueSlot) -> None:
+def test_the_values_of_an_argument_are_choices_files_or_values_from_the_server(words: str, slot: ValueSlot) -> None:
     assert argument_at(node_of(words)) == slot
 
 
@@ -115,5 +115,5 @@ def test_without_a_word_all_commands_are_candidates() -> None:
         (["task", "show", "--js"], ""),
     ],
 )
-def test_a_value_of_the_server_is_named_by_its_kind(words: list[str], kind: str) -> None:
+def test_completion_of_a_value_from_the_server_returns_its_kind(words: list[str], kind: str) -> None:
     assert complete_words(GRAMMAR, words)[1] == kind

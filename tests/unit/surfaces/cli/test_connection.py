@@ -1,4 +1,4 @@
-"""The handler behind a real Unix socket, with a client that speaks frames."""
+"""The handler of a connection serves commands over a real Unix socket, and ends with its client."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SECONDS_MAX = 10
 
 
 class Client:
-    """One end of the socket."""
+    """The client's end of the socket."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.reader = reader
@@ -45,7 +45,7 @@ class Client:
             return await invocation.read_frame(self.reader)
 
     async def rest(self) -> dict[bytes, bytes]:
-        """What comes until the end, by kind."""
+        """Return the joined payloads of all frames until the end of the connection, by kind."""
         found: dict[bytes, bytes] = {}
         while True:
             try:
@@ -64,7 +64,7 @@ class Client:
 
 @pytest.fixture
 async def connect(tmp_path: Path, cli: Any) -> AsyncIterator[Callable[[], Any]]:
-    """A server on a socket, and a way to connect to it."""
+    """Start a server on a socket. Yield a function that connects a client to the server."""
     path = str(tmp_path / "sock")
     running: set[asyncio.Task[None]] = set()
     clients: list[Client] = []
@@ -84,13 +84,13 @@ async def connect(tmp_path: Path, cli: Any) -> AsyncIterator[Callable[[], Any]]:
     for one in clients:
         one.writer.close()
     async with asyncio.timeout(SECONDS_MAX):
-        await asyncio.gather(*running)  # no handler may hang, or end with an exception
+        await asyncio.gather(*running)  # fails if a handler hangs or ends with an exception
     server.close()
     await server.wait_closed()
 
 
 class Waiting:
-    """An operation that waits until it is cancelled, and says so."""
+    """An operation that waits until it is cancelled, and records the cancellation."""
 
     def __init__(self) -> None:
         self.started = asyncio.Event()
@@ -110,14 +110,14 @@ async def within(event: asyncio.Event) -> None:
         await event.wait()
 
 
-async def test_a_command_is_answered_with_output_and_a_code(connect: Any, app: Any) -> None:
+async def test_a_command_is_answered_with_its_output_and_its_exit_code(connect: Any, app: Any) -> None:
     app.answers["task.list"] = TaskList(tasks=[])
     client = await connect()
     client.ask("task", "list", "--json")
     assert await client.rest() == {b"O": b'{"cursor":null,"tasks":[]}\n', b"X": b"0"}
 
 
-async def test_the_peer_is_attested_by_the_system(connect: Any, app: Any) -> None:
+async def test_the_system_attests_the_peer_of_a_connection(connect: Any, app: Any) -> None:
     app.answers["task.list"] = TaskList(tasks=[])
     client = await connect()
     client.ask("task", "list")
@@ -127,13 +127,13 @@ async def test_the_peer_is_attested_by_the_system(connect: Any, app: Any) -> Non
     assert (peer.uid, peer.pid) == (os.getuid(), os.getpid())
 
 
-async def test_a_local_command_is_handed_back(connect: Any) -> None:
+async def test_a_local_command_is_handed_back_to_the_client(connect: Any) -> None:
     client = await connect()
     client.ask("up", "--port", "1")
     assert await client.rest() == {b"L": b""}
 
 
-async def test_when_the_client_goes_away_the_work_ends(connect: Any, app: Any) -> None:
+async def test_the_operation_is_cancelled_when_the_client_closes_the_connection(connect: Any, app: Any) -> None:
     app.answers["task.wait"] = waiting = Waiting()
     client = await connect()
     client.ask("task", "wait", "#1")
@@ -142,7 +142,7 @@ async def test_when_the_client_goes_away_the_work_ends(connect: Any, app: Any) -
     await within(waiting.cancelled)
 
 
-async def test_nonsense_during_a_command_ends_it(connect: Any, app: Any) -> None:
+async def test_an_unknown_frame_during_a_command_cancels_the_command(connect: Any, app: Any) -> None:
     app.answers["task.wait"] = waiting = Waiting()
     client = await connect()
     client.ask("task", "wait", "#1")
@@ -153,7 +153,7 @@ async def test_nonsense_during_a_command_ends_it(connect: Any, app: Any) -> None
     assert await client.closed()
 
 
-async def test_input_that_nobody_asked_for_ends_the_command(connect: Any, app: Any) -> None:
+async def test_unrequested_input_during_a_command_cancels_the_command(connect: Any, app: Any) -> None:
     app.answers["task.wait"] = waiting = Waiting()
     client = await connect()
     client.ask("task", "wait", "#1")
@@ -172,13 +172,13 @@ async def test_input_that_nobody_asked_for_ends_the_command(connect: Any, app: A
         pack_frame(b"R", b"maestro/2\0\0"),
     ],
 )
-async def test_garbage_is_cut_off(connect: Any, garbage: bytes) -> None:
+async def test_a_connection_with_an_invalid_request_is_closed(connect: Any, garbage: bytes) -> None:
     client = await connect()
     client.send(garbage)
     assert await client.closed()
 
 
-async def test_a_request_cut_short_is_forgotten(connect: Any, app: Any) -> None:
+async def test_an_incomplete_request_is_dropped(connect: Any, app: Any) -> None:
     client = await connect()
     client.send(b"R\0\0\0\x40maestro/2")
     client.writer.write_eof()
@@ -186,13 +186,15 @@ async def test_a_request_cut_short_is_forgotten(connect: Any, app: Any) -> None:
     assert app.asked == []
 
 
-async def test_a_client_that_says_nothing_is_cut_off(connect: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_connection_without_a_request_is_closed_after_a_time(
+    connect: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(connection, "first_frame_seconds_max", 0.01)
     client = await connect()
     assert await client.closed()
 
 
-async def test_another_protocol_is_told_what_to_do(connect: Any) -> None:
+async def test_a_client_with_another_protocol_gets_an_error_with_a_remedy(connect: Any) -> None:
     client = await connect()
     client.ask("task", "list", protocol="maestro/9", version="9.0")
     found = await client.rest()
@@ -201,7 +203,7 @@ async def test_another_protocol_is_told_what_to_do(connect: Any) -> None:
         assert word in found[b"E"]
 
 
-async def test_the_remedy_for_another_protocol_works(connect: Any, app: Any) -> None:
+async def test_a_client_with_another_protocol_can_stop_the_server(connect: Any, app: Any) -> None:
     app.answers["server.stop"] = StoppedServer(pid=7)
     client = await connect()
     client.ask("down", protocol="maestro/9")
@@ -211,7 +213,7 @@ async def test_the_remedy_for_another_protocol_works(connect: Any, app: Any) -> 
 @pytest.mark.parametrize(
     ("tty", "version", "noted"), [("001", "0.9", True), ("000", "0.9", False), ("001", "1.2.3", False)]
 )
-async def test_another_version_is_noted_on_a_terminal(
+async def test_a_client_of_another_version_gets_a_note_on_a_terminal(
     connect: Any, app: Any, tty: str, version: str, noted: bool
 ) -> None:
     app.answers["task.list"] = TaskList(tasks=[])
@@ -221,7 +223,7 @@ async def test_another_version_is_noted_on_a_terminal(
     assert (b"E" in await client.rest()) is noted
 
 
-async def test_standard_input_is_fetched(connect: Any, app: Any) -> None:
+async def test_standard_input_is_fetched_from_the_client(connect: Any, app: Any) -> None:
     async def answer(request: Any) -> TaskList:
         return TaskList(tasks=[])
 
@@ -234,7 +236,7 @@ async def test_standard_input_is_fetched(connect: Any, app: Any) -> None:
     assert app.last.request.text == "half done"
 
 
-async def test_a_file_is_fetched_as_the_client_names_it(connect: Any, app: Any) -> None:
+async def test_a_file_is_fetched_by_the_path_of_the_client(connect: Any, app: Any) -> None:
     app.answers["task.docs.add"] = TaskList(tasks=[])
     client = await connect()
     client.ask("task", "docs", "add", "#1", "Report", "--file", "../out/r.bin")
@@ -254,7 +256,7 @@ async def test_a_file_that_cannot_be_read_is_a_usage_error(connect: Any, app: An
     assert found == {b"E": b"maestro: No such file or directory: gone\n", b"X": b"2"}
 
 
-async def test_input_over_the_limit_is_refused_while_it_comes(
+async def test_input_above_the_limit_is_refused_before_its_end(
     connect: Any, app: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "stdin_bytes_max", 1000)
@@ -268,16 +270,16 @@ async def test_input_over_the_limit_is_refused_while_it_comes(
     assert await client.frame() == (b"X", b"2")
 
 
-async def test_a_client_that_leaves_while_it_sends_leaves_nothing_behind(connect: Any) -> None:
+async def test_the_handler_ends_when_the_client_leaves_while_it_sends_input(connect: Any) -> None:
     client = await connect()
     client.ask("task", "report", "progress", "#1", "-")
     await client.frame()
     client.send(pack_frame(b"D", b"half"))
     client.writer.close()
-    # The fixture waits for the handler.
+    # The fixture fails if the handler does not end.
 
 
-async def test_confirmation(connect: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_client_is_asked_to_confirm_its_output(connect: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     async def run(self: CommandLine, invocation: Any, channel: Any, *, peer: Any) -> int:
         await channel.write_out("body")
         return 0 if await channel.confirm_output() else 7
@@ -291,7 +293,9 @@ async def test_confirmation(connect: Any, monkeypatch: pytest.MonkeyPatch) -> No
     assert await client.frame() == (b"X", b"0")
 
 
-async def test_a_slow_reader_holds_the_command_back(connect: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_client_that_reads_slowly_slows_down_the_command(
+    connect: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     written = 0
     ended = asyncio.Event()
 
@@ -307,7 +311,7 @@ async def test_a_slow_reader_holds_the_command_back(connect: Any, monkeypatch: p
 
     monkeypatch.setattr(CommandLine, "run_command", run)
     client = await connect()
-    client.reader._limit = 1000  # read ahead little, so that the socket fills
+    client.reader._limit = 1000  # a small read buffer, so that the buffer of the socket fills
     client.ask("events")
     await client.frame()
     client.writer.transport.abort()

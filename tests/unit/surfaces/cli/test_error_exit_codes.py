@@ -1,3 +1,5 @@
+"""Every error has a documented exit code."""
+
 from __future__ import annotations
 
 import pytest
@@ -31,6 +33,6 @@ EXPECTED = {
 
 
 @pytest.mark.parametrize("kind", errors.errors_by_code().values())
-def test_every_error_has_its_code(kind: type[errors.MaestroError]) -> None:
+def test_every_error_has_its_documented_exit_code(kind: type[errors.MaestroError]) -> None:
     assert error_exit_codes.exit_code_of(kind) == EXPECTED.get(kind, 1)
     assert error_exit_codes.exit_code_of(kind) in error_exit_codes.MEANINGS

@@ -1,4 +1,4 @@
-"""Tests of the grammar: each declared field can be written, and each example is a valid command."""
+"""Each declared field can be written on the command line, and each example is a valid command."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def test_every_example_is_a_valid_command(spec: CommandSpec) -> None:
         assert found.spec is spec
 
 
-def test_aliases_lead_to_the_same_command() -> None:
+def test_an_alias_leads_to_the_same_command() -> None:
     assert GRAMMAR.find_node(["task", "claim"])[0].spec is GRAMMAR.find_node(["task", "start"])[0].spec
     assert GRAMMAR.find_node(["config"])[0].spec is GRAMMAR.find_node(["config", "get"])[0].spec
 
 
-def test_the_contract_of_the_first_commands() -> None:
-    """Check the flags that people and agents rely on."""
+def test_the_most_used_commands_keep_their_flags() -> None:
+    """Check the flags that people and agents use in scripts and prompts."""
     expected = {
         "task create": "description stage found-in parent depends-on priority member accept gate",
         "task list": "status mine",
@@ -67,20 +67,20 @@ def test_the_contract_of_the_first_commands() -> None:
         assert spec and set(flags.split()) <= set(spec.flags)
 
 
-def test_a_switch_that_may_be_unset_can_be_turned_off() -> None:
+def test_only_an_optional_switch_has_a_flag_that_turns_it_off() -> None:
     spec = GRAMMAR.find_node(["task", "edit"])[0].spec
     assert spec and spec.flags["no-archived"].effect is FlagEffect.OFF
     spec = GRAMMAR.find_node(["task", "list"])[0].spec
     assert spec and "no-mine" not in spec.flags
 
 
-def test_long_text_has_a_file_flag_also_as_an_argument() -> None:
+def test_a_long_text_has_a_file_flag_also_if_it_is_an_argument() -> None:
     for words, flag in (("task create", "description-file"), ("task report", "text-file")):
         spec = GRAMMAR.find_node(words.split())[0].spec
         assert spec and spec.flags[flag].effect is FlagEffect.FILE
 
 
-def test_required_parts_have_no_brackets_in_the_usage_line() -> None:
+def test_only_optional_parts_have_brackets_in_the_usage_line() -> None:
     assert spec_of(REGISTRY["task.depend"]).usage_line == "maestro task depend ID --on IDS [--remove]"
     assert spec_of(REGISTRY["project.show"]).usage_line == "maestro project show [PROJECT]"
     assert spec_of(REGISTRY["task.wait"]).usage_line.startswith(

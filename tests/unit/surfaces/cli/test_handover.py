@@ -1,4 +1,4 @@
-"""Tests of commands that the server starts and the client finishes."""
+"""Some commands are started by the server and finished by the client, with facts from the server."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TERMINAL = terminals.AgentTerminal(
 
 
 def asked(operation: Operation, *, json: bool = False, caller: Caller = PERSON, **fields: Any) -> HandOverRequest:
-    """Return the request of a command with the given fields."""
+    """Return the hand-over request for an operation with the given fields."""
     return HandOverRequest(operation, operation.request(**fields), caller, "key-1", json)
 
 
@@ -44,7 +44,7 @@ def asked(operation: Operation, *, json: bool = False, caller: Caller = PERSON, 
         (tasks.COMPLETE, {"id": "#1"}, False, False),
     ],
 )
-def test_only_some_commands_are_handed_over(
+def test_operation_fields_and_format_decide_whether_a_command_is_handed_over(
     operation: Operation, fields: dict[str, Any], as_text: bool, as_json: bool
 ) -> None:
     request = operation.request(**fields)
@@ -52,7 +52,7 @@ def test_only_some_commands_are_handed_over(
     assert is_handed_over(operation, request, json=True) is as_json
 
 
-def test_a_command_follows_a_run_in_json_too() -> None:
+def test_a_resumed_run_is_followed_and_a_shown_run_is_not() -> None:
     assert follows_run(runs.RESUME, runs.OneRun(id="run_1"))
     assert not follows_run(runs.SHOW, runs.ShowRun(id="run_1"))
     assert not follows_run(server.STOP, server.STOP.request())
@@ -70,7 +70,7 @@ async def test_the_client_waits_for_the_end_of_a_stopped_server(
 
 
 @pytest.mark.parametrize(("operation", "fields"), [(server.STOP, {}), (runs.RESUME, {"id": "run_1"})])
-async def test_a_client_that_cannot_finish_commands_gets_no_part(
+async def test_no_command_is_handed_over_to_a_client_that_cannot_finish_it(
     app: Any, make_channel: Any, operation: Operation, fields: dict[str, Any]
 ) -> None:
     assert await hand_over(app, asked(operation, **fields), make_channel(accepts_hand_over=False)) is None
@@ -85,7 +85,7 @@ async def test_a_client_that_cannot_finish_commands_gets_no_part(
         (timeline.EXPORT, {"target": "run_1", "file": "x.html"}, "only on standard output"),
     ],
 )
-async def test_a_remote_client_is_refused_what_needs_the_server_s_machine(
+async def test_a_remote_client_may_not_run_commands_that_need_the_machine_of_the_server(
     app: Any, make_channel: Any, operation: Operation, fields: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(Invalid, match=message):
@@ -93,7 +93,7 @@ async def test_a_remote_client_is_refused_what_needs_the_server_s_machine(
     assert app.calls == []
 
 
-async def test_a_terminal_is_attached_with_its_folder_and_keys(app: Any, make_channel: Any) -> None:
+async def test_an_attach_is_handed_over_with_folder_name_and_detach_key(app: Any, make_channel: Any) -> None:
     app.answers["session.attach"] = TERMINAL
     request = asked(terminals.ATTACH, id="parser", read_only=True, detach_key="ctrl-a")
     found = await hand_over(app, request, make_channel(stdin_tty=True, stdout_tty=True))
@@ -103,7 +103,7 @@ async def test_a_terminal_is_attached_with_its_folder_and_keys(app: Any, make_ch
 
 
 @pytest.mark.parametrize("ends", [{"stdin_tty": True}, {"stdout_tty": True}, {}])
-async def test_without_a_terminal_on_both_ends_attaching_is_refused(
+async def test_an_attach_without_a_terminal_as_input_and_output_is_refused(
     app: Any, make_channel: Any, ends: dict[str, bool]
 ) -> None:
     with pytest.raises(Invalid, match="must be a terminal") as refused:
@@ -112,7 +112,7 @@ async def test_without_a_terminal_on_both_ends_attaching_is_refused(
     assert app.calls == []
 
 
-async def test_a_followed_transcript_has_its_bounds_and_format(app: Any, make_channel: Any) -> None:
+async def test_a_followed_transcript_is_handed_over_with_its_bounds_and_format(app: Any, make_channel: Any) -> None:
     app.answers["session.logs"] = LOGS
     request = asked(terminals.LOGS, json=True, id="parser", follow=True, tail=20, limit=100)
     found = await hand_over(app, request, make_channel(color=True))
@@ -152,7 +152,7 @@ async def test_a_run_is_drawn_only_on_a_terminal_of_known_width(
         ),
     ],
 )
-async def test_the_client_requests_the_page_of_a_timeline_and_saves_the_page(
+async def test_an_export_is_handed_over_with_the_command_that_prints_the_page(
     app: Any, make_channel: Any, fields: dict[str, str], arguments: list[str], file: str
 ) -> None:
     found = await hand_over(app, asked(timeline.EXPORT, **fields), make_channel())

@@ -1,4 +1,4 @@
-"""Tests of help: the overview, a group of commands, one command, and the explanation of each parameter."""
+"""Help shows an overview, a group of commands or a command, and explains each parameter and flag."""
 
 from __future__ import annotations
 
@@ -64,14 +64,14 @@ def test_help_of_a_node_is_the_overview_a_group_or_a_command() -> None:
     assert create.spec is not None and help.help_for_node(create) == help.command_help(create.spec)
 
 
-def test_a_command_with_commands_below_shows_both() -> None:
+def test_help_of_a_command_with_subcommands_shows_the_command_and_the_subcommands() -> None:
     timeline = node_of("timeline")
     text = help.help_for_node(timeline)
     assert timeline.spec is not None and text.startswith(help.command_help(timeline.spec))
     assert "maestro timeline export" in text
 
 
-def test_aliases_and_examples_are_in_the_help_of_a_command() -> None:
+def test_help_of_a_command_shows_aliases_and_examples() -> None:
     spec = node_of("task start").spec
     assert spec is not None
     text = help.command_help(spec)
@@ -79,14 +79,14 @@ def test_aliases_and_examples_are_in_the_help_of_a_command() -> None:
     assert all(f"  {example}\n" in text for example in spec.examples)
 
 
-def test_commands_without_arguments_or_flags_have_no_such_heading() -> None:
+def test_help_of_a_command_without_arguments_and_flags_has_no_heading_for_them() -> None:
     bare = next(spec for spec in SPECS if not spec.positionals and not spec.flags and not spec.aliases)
     text = finish_text(help.command_help(bare))
     assert "\narguments\n" not in text and "\nflags\n" not in text and "also:" not in text
     assert "\nevery command\n" in text
 
 
-def test_commands_are_grouped_under_headings() -> None:
+def test_the_overview_groups_commands_under_headings() -> None:
     headings = help.group_by_heading(GRAMMAR.root.visible_specs())
     assert {"Tasks", "Members and teams", "The server", "Help"} <= headings.keys()
     assert {spec.words.split()[0] for spec in headings["Members and teams"]} == {"member", "team"}
@@ -94,7 +94,7 @@ def test_commands_are_grouped_under_headings() -> None:
     assert "help" in {spec.words for spec in headings["Help"]}
 
 
-def test_a_group_without_a_heading_uses_its_own_name() -> None:
+def test_the_heading_of_a_group_is_its_name_by_default() -> None:
     spec = node_of("mail inbox").spec
     assert spec is not None and help.heading_of(spec) == "Mail"
 
@@ -108,7 +108,9 @@ def test_a_group_without_a_heading_uses_its_own_name() -> None:
         (FlagEffect.OFF, "--no-note", "The opposite of --note."),
     ],
 )
-def test_a_flag_is_spelt_and_explained_by_its_effect(effect: FlagEffect, spelling: str, explanation: str) -> None:
+def test_the_effect_of_a_flag_decides_its_spelling_and_explanation(
+    effect: FlagEffect, spelling: str, explanation: str
+) -> None:
     flag = Flag(spelling.split()[0].removeprefix("--"), parameter(), effect)
     assert help.flag_spelling(flag) == spelling
     assert help.explain_flag(flag) == explanation
@@ -135,7 +137,9 @@ def test_a_flag_is_spelt_and_explained_by_its_effect(effect: FlagEffect, spellin
         ({"default": 3, "kind": ValueKind.NUMBER}, "A note. (default 3)"),
     ],
 )
-def test_a_parameter_is_explained_with_its_syntax_and_default(fields: dict[str, Any], explanation: str) -> None:
+def test_the_explanation_of_a_parameter_names_its_syntax_and_default(
+    fields: dict[str, Any], explanation: str
+) -> None:
     assert help.explain_parameter(parameter(**fields)) == explanation
 
 
@@ -150,5 +154,5 @@ def test_a_parameter_is_explained_with_its_syntax_and_default(fields: dict[str, 
         ({"default": 60_000, "kind": ValueKind.DURATION}, "1m"),
     ],
 )
-def test_a_default_is_shown_only_if_it_says_something(fields: dict[str, Any], text: str) -> None:
+def test_an_empty_or_false_default_is_not_shown(fields: dict[str, Any], text: str) -> None:
     assert help.default_text(parameter(**fields)) == text

@@ -1,4 +1,4 @@
-"""The mail, session and ask commands: how they are written, and when mail counts as read."""
+"""Commands of mail, sessions and asks pass on their arguments, and printed mail is confirmed as read or delivered."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def confirmations(app: Any) -> list[tuple[str, ReceiptStep, str]]:
 
 
 @pytest.mark.parametrize("line", ["mail inbox", "mail inbox --json", "mail wait --timeout 1s"])
-async def test_what_the_client_has_written_out_counts_as_read(cli: Any, app: Any, line: str) -> None:
+async def test_mail_that_the_client_confirms_is_marked_as_read(cli: Any, app: Any, line: str) -> None:
     ended = await cli.run(line)
     assert ended.code == 0 and "msg_1" in ended.out
     assert confirmations(app) == [("r1:s7", ReceiptStep.READ, "command")]
 
 
 @pytest.mark.parametrize("problem", [None, errors.TimedOut("x")])
-async def test_a_client_that_does_not_say_so_has_only_been_handed_it(
+async def test_mail_that_the_client_does_not_confirm_is_marked_as_delivered(
     cli: Any, app: Any, monkeypatch: pytest.MonkeyPatch, make_channel: Any, problem: Exception | None
 ) -> None:
     async def confirm(_self: Any) -> bool:
@@ -61,7 +61,7 @@ async def test_a_client_that_does_not_say_so_has_only_been_handed_it(
     assert confirmations(app) == [("r1:s7", ReceiptStep.DELIVERED, "command")]
 
 
-async def test_a_client_that_was_gone_before_has_been_handed_nothing(
+async def test_mail_for_a_client_that_has_left_is_not_marked(
     cli: Any, app: Any, monkeypatch: pytest.MonkeyPatch, make_channel: Any
 ) -> None:
     async def confirm(_self: Any) -> bool:
@@ -73,7 +73,7 @@ async def test_a_client_that_was_gone_before_has_been_handed_nothing(
     assert confirmations(app) == []
 
 
-async def test_the_answer_is_out_before_the_client_is_asked(
+async def test_the_mail_is_written_before_the_client_is_asked_for_confirmation(
     cli: Any, app: Any, monkeypatch: pytest.MonkeyPatch, make_channel: Any
 ) -> None:
     written: list[bytes] = []
@@ -87,7 +87,7 @@ async def test_the_answer_is_out_before_the_client_is_asked(
     assert b"Rebase before you go on." in written[0]
 
 
-async def test_without_a_receipt_nothing_is_confirmed(cli: Any, app: Any) -> None:
+async def test_an_answer_without_a_receipt_is_not_confirmed(cli: Any, app: Any) -> None:
     app.answers["mail.inbox"] = InboxPage(messages=[MESSAGE])
     assert (await cli.run("mail inbox --peek")).code == 0
     app.answers["mail.wait"] = errors.TimedOut("No mail.")
@@ -95,7 +95,7 @@ async def test_without_a_receipt_nothing_is_confirmed(cli: Any, app: Any) -> Non
     assert confirmations(app) == []
 
 
-async def test_recipients_however_they_are_given(cli: Any, app: Any) -> None:
+async def test_recipients_are_given_as_arguments_or_as_flags(cli: Any, app: Any) -> None:
     await cli.run("mail send parser,lexer @ada --subject s --message m")
     assert app.last.request.to == ["parser", "lexer", "@ada"]
     await cli.run("mail send --to-coordinator --to-member ada --to-member bob --subject s --message m")
@@ -105,7 +105,7 @@ async def test_recipients_however_they_are_given(cli: Any, app: Any) -> None:
     assert app.last.request.to_member == ["ada"]
 
 
-async def test_everything_a_message_can_have(cli: Any, app: Any) -> None:
+async def test_type_priority_task_wait_and_scope_of_a_message_are_passed_on(cli: Any, app: Any) -> None:
     await cli.run(
         "mail send w --subject s --message m --type query --priority critical --task '#4' --wait-for read --timeout 5s"
     )
@@ -118,7 +118,7 @@ async def test_everything_a_message_can_have(cli: Any, app: Any) -> None:
     assert ended.code == 2 and "my-workers" in ended.err
 
 
-async def test_files_go_along_each_under_its_own_name(cli: Any, app: Any) -> None:
+async def test_attachments_are_sent_with_their_file_names_after_a_check(cli: Any, app: Any) -> None:
     app.answers["file.check"] = CheckedFile(path="/", access=FileAccess.READ)
     files = {"logs/core.log": b"\x00", "/tmp/b": b"b", "body.md": b"# Body\n"}
     await cli.run("mail send w --subject s --message m --attach logs/core.log --attach /tmp/b", files=files)
@@ -134,7 +134,7 @@ async def test_files_go_along_each_under_its_own_name(cli: Any, app: Any) -> Non
     assert app.last.request.message == "from a pipe"
 
 
-async def test_a_status_may_be_asked_for_without_naming_one(cli: Any, app: Any) -> None:
+async def test_the_status_flag_of_a_session_list_has_an_optional_value(cli: Any, app: Any) -> None:
     for line, status, active in (
         ("session list --status", StatusFilter.ANY, False),
         ("session list --status --active", StatusFilter.ANY, True),
@@ -149,7 +149,7 @@ async def test_a_status_may_be_asked_for_without_naming_one(cli: Any, app: Any) 
     assert (await cli.run("session list --status bogus")).code == 2
 
 
-async def test_waiting_for_sessions_ends_with_what_it_found(cli: Any, app: Any) -> None:
+async def test_a_wait_for_sessions_ends_with_0_only_if_they_reached_the_state(cli: Any, app: Any) -> None:
     for reached, code in ((True, 0), (False, 1)):
         app.answers["session.wait"] = WaitedSessions(sessions=[make_session()], reached=reached, seq=3)
         ended = await cli.run("session wait parser,lexer --until any-change --timeout 5m --since 3")
@@ -163,7 +163,7 @@ async def test_waiting_for_sessions_ends_with_what_it_found(cli: Any, app: Any) 
     )
 
 
-async def test_an_answer_may_be_a_choice_or_a_sentence(cli: Any, app: Any) -> None:
+async def test_an_answer_to_an_ask_is_passed_on_as_a_choice_or_a_sentence(cli: Any, app: Any) -> None:
     app.answers["ask.answer"] = make_ask()
     await cli.run('ask answer ask_1 "Use port 8081."')
     assert app.last.request.answer == "Use port 8081."

@@ -1,4 +1,4 @@
-"""Members and teams as they are written on the command line."""
+"""Commands of members and teams pass on lists, files, empty texts and old names."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def answered(app: Any) -> None:
     app.answers["team.list"] = TeamList(teams=[TEAM])
 
 
-async def test_lists_are_repeated_or_separated_and_old_names_understood(cli: Any, app: Any) -> None:
+async def test_lists_are_repeated_or_separated_by_commas_and_old_names_are_accepted(cli: Any, app: Any) -> None:
     line = "member create ada --role Engineer --tool claude-code --permission readOnly --skill a,b --skill c"
     ended = await cli.run(f'{line} --deny "task create,task.edit"')
     assert ended.code == 0, ended.err
@@ -44,19 +44,19 @@ async def test_lists_are_repeated_or_separated_and_old_names_understood(cli: Any
     assert request.deny == ["task create", "task.edit"]
 
 
-async def test_an_identity_comes_from_a_file(cli: Any, app: Any) -> None:
+async def test_the_identity_of_a_member_is_read_from_a_file(cli: Any, app: Any) -> None:
     await cli.run("member create ada --role x --identity-file ada.md", files={"ada.md": b"You are Ada.\n"})
     assert app.last.request.identity == "You are Ada."
 
 
-async def test_an_empty_text_takes_back_and_nothing_given_says_nothing(cli: Any, app: Any) -> None:
+async def test_an_empty_text_removes_a_value_and_a_missing_flag_keeps_the_value(cli: Any, app: Any) -> None:
     await cli.run("member edit ada --tool '' --permission '' --model '' --skill '' --allow ''")
     request = app.last.request
     assert (request.tool, request.permission, request.model, request.skills, request.allow) == ("", "", "", [], [])
     assert request.role is request.identity is request.deny is request.name is None
 
 
-async def test_what_is_missing_or_unknown_is_answered_with_the_usage(cli: Any) -> None:
+async def test_missing_and_unknown_arguments_are_refused_with_the_usage_or_the_nearest_choice(cli: Any) -> None:
     ended = await cli.run("member create ada")
     assert ended.code == 2 and "--role ROLE is missing" in ended.err
     assert "usage: maestro member create NAME --role ROLE" in ended.err
@@ -66,7 +66,7 @@ async def test_what_is_missing_or_unknown_is_answered_with_the_usage(cli: Any) -
     assert ended.code == 2 and "MEMBERS is missing" in ended.err
 
 
-async def test_members_of_a_team(cli: Any, app: Any) -> None:
+async def test_the_members_of_a_team_are_given_as_arguments_or_as_flags(cli: Any, app: Any) -> None:
     await cli.run("team create backend --leader ada --member bob --member carl,dora")
     assert (app.last.request.leader, app.last.request.members) == ("ada", ["bob", "carl", "dora"])
     await cli.run("team add backend bob,carl dora")
@@ -75,7 +75,7 @@ async def test_members_of_a_team(cli: Any, app: Any) -> None:
     assert (app.last.request.members, app.last.request.leader) == ([], "bob")
 
 
-async def test_tab_offers_members_and_teams(cli: Any) -> None:
+async def test_completion_offers_members_and_teams(cli: Any) -> None:
     ended = await cli.run(["__complete", "--", "member", "show", "a"])
     assert ended.out == "ada\tEngineer\n"
     ended = await cli.run(["__complete", "--", "team", "create", "backend", "--leader", ""])

@@ -1,4 +1,4 @@
-"""What the command line learns from a declaration about choices."""
+"""The declaration of a field decides which choices, aliases and empty texts the command line accepts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CREATE, EDIT = parameters_of(CreateMember), parameters_of(EditMember)
 
 
 @pytest.mark.parametrize("tool", [CREATE["tool"], EDIT["tool"]], ids=["create", "edit"])
-def test_an_enum_and_a_text_that_names_one_read_alike(tool: Parameter) -> None:
+def test_an_enum_field_and_a_text_field_with_choices_are_read_in_the_same_way(tool: Parameter) -> None:
     assert (tool.kind, tool.choices) == (ValueKind.CHOICE, ("claude", "codex", "gemini", "command"))
     assert values.read_choice("claude-code", tool, name="--tool") == "claude"
     with pytest.raises(Invalid, match="did you mean `codex`"):
@@ -27,7 +27,7 @@ def test_old_names_of_permissions_are_accepted() -> None:
     assert values.read_choice("acceptEdits", permission, name="--permission") == "edit"
 
 
-def test_an_empty_text_takes_a_choice_back_only_where_it_may() -> None:
+def test_an_empty_text_is_accepted_only_for_a_choice_that_can_be_removed() -> None:
     assert values.read_choice("", EDIT["tool"], name="--tool") == ""
     with pytest.raises(Invalid, match="--tool cannot be"):
         values.read_choice("", CREATE["tool"], name="--tool")

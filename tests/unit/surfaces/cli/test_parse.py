@@ -1,3 +1,5 @@
+"""A command line is parsed into command, arguments and flags, and errors name the problem and the nearest words."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -24,7 +26,7 @@ def refused(*arguments: str) -> Invalid:
     return caught.value
 
 
-def test_words_arguments_and_flags() -> None:
+def test_a_command_line_is_parsed_into_command_arguments_and_flags() -> None:
     found = parsed("task", "create", "Parse it", "--depends-on", "#1,#2", "--priority=high")
     assert found.spec.words == "task create"
     assert found.texts == {"title": ["Parse it"], "depends_on": ["#1,#2"], "priority": ["high"]}
@@ -38,13 +40,13 @@ def test_words_arguments_and_flags() -> None:
         ("task", "list", "--mine", "--json", "--status=todo"),
     ],
 )
-def test_flags_stand_anywhere(arguments: tuple[str, ...]) -> None:
+def test_flags_may_stand_at_any_position(arguments: tuple[str, ...]) -> None:
     found = parsed(*arguments)
     assert found.spec.words == "task list" and found.json
     assert found.texts == {"status": ["todo"]} and found.switches == {"mine": True}
 
 
-def test_the_flags_of_every_command() -> None:
+def test_every_command_accepts_the_common_flags() -> None:
     found = parsed("task", "list", "--project", "vc", "--key", "k1", "--json")
     assert (found.project, found.key, found.json) == ("vc", "k1", True)
     assert parsed("task", "list", "--idempotency-key=k2").key == "k2"
@@ -56,20 +58,20 @@ def test_two_dashes_end_the_flags() -> None:
 
 
 @pytest.mark.parametrize("value", ["-", "-5", "- a point of a list", "-- two dashes and words", "", "--=", "-1.5s"])
-def test_a_value_may_begin_with_a_dash(value: str) -> None:
+def test_a_value_or_an_argument_may_begin_with_a_dash(value: str) -> None:
     assert parsed("task", "create", "x", "--description", value).texts["description"] == [value]
     assert parsed("task", "create", f"x{value}", f"--description={value}").texts["description"] == [value]
     if value != "":
         assert parsed("task", "create", value).texts["title"] == [value]
 
 
-def test_a_value_that_is_a_flag_needs_an_equals_sign() -> None:
+def test_a_value_with_the_name_of_a_flag_needs_an_equals_sign() -> None:
     error = refused("task", "block", "#1", "--reason", "--fence", "3")
     assert "--reason needs a value" in error.message and "--reason=VALUE" in error.message
     assert parsed("task", "block", "#1", "--reason=--fence").texts["reason"] == ["--fence"]
 
 
-def test_a_last_list_takes_all_the_rest() -> None:
+def test_a_list_at_the_end_takes_all_remaining_arguments() -> None:
     assert parsed("task", "wait", "#4", "#5,#6", "--until", "ready").texts["ids"] == ["#4", "#5,#6"]
 
 
@@ -79,7 +81,7 @@ def test_optional_arguments_may_be_missing() -> None:
     assert parsed("project", "show").texts == {}
 
 
-def test_an_alias_with_words_below_it() -> None:
+def test_an_alias_with_subcommands_is_parsed_as_command_or_subcommand() -> None:
     assert parsed("config").spec.words == "config get"
     assert parsed("config", "human").texts == {"name": ["human"]}
     assert parsed("config", "set", "human", "dana").spec.words == "config set"
@@ -88,7 +90,7 @@ def test_an_alias_with_words_below_it() -> None:
 @pytest.mark.parametrize(
     "arguments", [("-h",), ("task", "--help"), ("task", "block", "--reason", "-h"), ("bogus", "-h")]
 )
-def test_help_wins(arguments: tuple[str, ...]) -> None:
+def test_a_help_flag_is_recognised_in_an_invalid_command_line(arguments: tuple[str, ...]) -> None:
     assert parsed(*arguments).help
 
 
@@ -103,7 +105,7 @@ def test_help_wins(arguments: tuple[str, ...]) -> None:
         (("stat",), "maestro status"),
     ],
 )
-def test_an_unknown_command_is_answered_with_the_nearest(arguments: tuple[str, ...], nearest: str) -> None:
+def test_an_unknown_command_is_refused_with_the_nearest_command(arguments: tuple[str, ...], nearest: str) -> None:
     error = refused(*arguments)
     assert f"did you mean `{nearest}`" in error.message
     assert error.hint.startswith(f"usage: {nearest}")
@@ -116,13 +118,15 @@ def test_an_unknown_command_is_answered_with_the_nearest(arguments: tuple[str, .
         (("claim", "#4"), ["task claim", "issue claim", "mail claim"]),
     ],
 )
-def test_where_several_are_as_near_all_are_named(arguments: tuple[str, ...], nearest: list[str]) -> None:
+def test_an_unknown_command_is_refused_with_all_equally_near_commands(
+    arguments: tuple[str, ...], nearest: list[str]
+) -> None:
     error = refused(*arguments)
     assert error.data["nearest"] == nearest and "maestro help" in error.hint
     assert all(f"`maestro {command}`" in error.message for command in nearest)
 
 
-def test_a_group_alone_names_its_commands() -> None:
+def test_a_group_without_a_command_is_refused_with_its_commands() -> None:
     error = refused("task", "docs")
     assert "add, list, show" in error.message
 
@@ -141,18 +145,18 @@ def test_a_group_alone_names_its_commands() -> None:
         ("--jsn", "--json"),
     ],
 )
-def test_an_unknown_flag_is_answered_with_the_nearest_and_the_usage(flag: str, nearest: str) -> None:
+def test_an_unknown_flag_is_refused_with_the_nearest_flag_and_the_usage(flag: str, nearest: str) -> None:
     error = refused("task", "create", "x", flag, "y")
     assert f"`{nearest}`" in error.message
     assert error.hint.startswith("usage: maestro task create TITLE [--description TEXT]")
     assert nearest in error.data["nearest"] and error.data["usage"].startswith("maestro task create")
 
 
-def test_an_argument_written_as_a_flag_is_explained() -> None:
+def test_the_refusal_of_an_argument_that_is_written_as_a_flag_explains_the_mistake() -> None:
     assert "write TITLE as an argument" in refused("task", "create", "--title", "x").message
 
 
-def test_words_without_quotes_are_explained() -> None:
+def test_the_refusal_of_too_many_arguments_explains_quotes() -> None:
     error = refused("task", "report", "progress", "#4", "some", "words")
     assert "`words` is one argument too many" in error.message and "quotes" in error.message
 
@@ -174,23 +178,23 @@ def test_words_without_quotes_are_explained() -> None:
         (("task", "list", "extra"), "takes no argument"),
     ],
 )
-def test_what_is_wrong_is_named(arguments: tuple[str, ...], said: str) -> None:
+def test_the_refusal_of_a_command_line_names_the_problem(arguments: tuple[str, ...], said: str) -> None:
     assert said in refused(*arguments).message
 
 
-def test_switches() -> None:
+def test_a_switch_is_turned_on_or_off_once() -> None:
     assert parsed("task", "edit", "#1", "--archived").switches == {"archived": True}
     assert parsed("task", "edit", "#1", "--no-archived").switches == {"archived": False}
     assert parsed("task", "list", "--mine=false").switches == {"mine": False}
     assert "twice" in refused("task", "edit", "#1", "--archived", "--no-archived").message
 
 
-def test_arguments_must_be_text() -> None:
+def test_arguments_that_are_not_utf_8_are_refused() -> None:
     with pytest.raises(Invalid, match=r"UTF-8.*caf"):
         decode_arguments([b"task", b"caf\xe9"])
 
 
-def test_json_is_wanted_also_where_nothing_else_makes_sense() -> None:
+def test_the_json_flag_is_recognised_in_an_invalid_command_line() -> None:
     assert wants_json(["nonsense", "--json"])
     assert not wants_json(["nonsense", "--", "--json"])
 
@@ -202,7 +206,7 @@ def _words() -> Any:
 
 
 @given(some.lists(_words(), max_size=8))
-def test_whatever_is_written_is_parsed_or_refused(arguments: list[str]) -> None:
+def test_a_random_command_line_is_parsed_or_refused_with_a_message(arguments: list[str]) -> None:
     try:
         found = parsed(*arguments)
     except Invalid as error:

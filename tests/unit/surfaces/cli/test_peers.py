@@ -1,4 +1,4 @@
-"""Tests of the process at the other end of a socket."""
+"""The system attests user and process at the other end of a Unix socket."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from maestro.surfaces.cli.peers import find_peer
 
 
 class AnsweringSocket:
-    """A socket whose options have given values."""
+    """A socket that returns the given values for its options, in order."""
 
     def __init__(self, *options: bytes) -> None:
         self.options = list(options)
@@ -29,7 +29,7 @@ def test_a_connection_without_attestation_has_no_peer() -> None:
 
 
 @pytest.mark.skipif(not hasattr(socket, "SO_PEERCRED"), reason="only Linux attests peers this way")
-def test_a_unix_socket_has_the_connected_process_as_its_peer() -> None:
+def test_the_peer_of_a_unix_socket_is_the_connected_process() -> None:
     ours, theirs = socket.socketpair(socket.AF_UNIX)
     with ours, theirs:
         assert find_peer(ours) == SocketPeer(uid=os.getuid(), pid=os.getpid())

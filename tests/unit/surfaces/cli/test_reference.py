@@ -1,3 +1,5 @@
+"""The reference page documents every command with its route, flags and callers."""
+
 from __future__ import annotations
 
 from maestro.domain.callers import Callers
@@ -22,12 +24,12 @@ def test_the_reference_has_every_command_route_and_flag() -> None:
     assert "__complete" not in page
 
 
-def test_tables_survive_choices() -> None:
+def test_choices_do_not_break_the_tables_of_the_reference() -> None:
     rows = [line for line in command_reference().splitlines() if line.startswith("|")]
     assert all(row.replace("\\|", "").count("|") == 3 for row in rows)
 
 
-def test_who_may_call_in_words() -> None:
+def test_the_callers_of_an_operation_are_described_in_words() -> None:
     assert callers_text(Callers.ANYONE) == "anyone"
     assert callers_text(Callers.KNOWN) == "the person and every session"
     assert callers_text(Callers.MOVERS) == "the person, a coordinator, a worker, on a task it holds"

@@ -1,4 +1,4 @@
-"""The completion scripts: they parse in their shells, and offer there what the grammar has."""
+"""The completion scripts are valid in their shells and offer the words of the grammar."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GRAMMAR = Grammar(REGISTRY)
 
 
 @pytest.mark.parametrize("shell", Shell)
-def test_a_script_parses(shell: Shell) -> None:
+def test_a_completion_script_is_valid_in_its_shell(shell: Shell) -> None:
     program = shutil.which(shell)
     if program is None:
         pytest.skip(f"{shell} is not installed")
@@ -26,7 +26,7 @@ def test_a_script_parses(shell: Shell) -> None:
 
 
 @pytest.mark.parametrize("shell", Shell)
-def test_a_script_knows_every_command_and_flag(shell: Shell) -> None:
+def test_a_completion_script_contains_every_command_and_flag(shell: Shell) -> None:
     script = shells.completion_script(shell, GRAMMAR)
     dashes = "-l " if shell is Shell.FISH else "--"
     for spec in GRAMMAR.specs:
@@ -46,7 +46,7 @@ def bash(words: list[str]) -> str:
 
 
 def zsh(words: list[str]) -> str:
-    """zsh completes only while someone types, so what it would call is stood in for."""
+    """Return a script that replaces the completion functions of zsh, which work only in an interactive shell."""
     return (
         "compdef() { }\n"
         'compadd() { if [[ $1 == -a ]]; then print -l -- ${(P)2}; else shift; print -l -- "$@"; fi }\n'
@@ -65,7 +65,7 @@ def quoted(words: list[str]) -> str:
 
 
 def offered(shell: Shell, words: list[str], tmp_path: Path) -> set[str]:
-    """What a shell would offer for the last word."""
+    """Return the words that a shell offers for the last word."""
     program = shutil.which(shell)
     if program is None:
         pytest.skip(f"{shell} is not installed")
@@ -98,5 +98,7 @@ def offered(shell: Shell, words: list[str], tmp_path: Path) -> set[str]:
         (["up", "--f"], {"--foreground"}),
     ],
 )
-def test_a_shell_offers_what_comes_next(shell: Shell, words: list[str], expected: set[str], tmp_path: Path) -> None:
+def test_a_shell_offers_the_possible_next_words(
+    shell: Shell, words: list[str], expected: set[str], tmp_path: Path
+) -> None:
     assert offered(shell, words, tmp_path) == expected

@@ -1,3 +1,5 @@
+"""An unknown word is answered with the nearest known words."""
+
 from __future__ import annotations
 
 import pytest
@@ -19,14 +21,16 @@ from maestro.surfaces.cli import suggest
         ("urgent", ["critical", "low"], "critical"),
     ],
 )
-def test_what_someone_may_have_meant(word: str, choices: list[str], found: str) -> None:
+def test_the_nearest_choice_is_found_for_a_misspelt_or_similar_word(
+    word: str, choices: list[str], found: str
+) -> None:
     assert suggest.nearest_choices(word, choices)[0] == found
 
 
-def test_nothing_is_suggested_for_something_else_entirely() -> None:
+def test_no_choice_is_suggested_for_an_unrelated_word() -> None:
     assert suggest.nearest_choices("xyzzy", ["list", "show"]) == []
     assert suggest.did_you_mean([]) == ""
 
 
-def test_the_question_names_them_all() -> None:
+def test_the_suggestion_names_all_nearest_choices() -> None:
     assert suggest.did_you_mean(["on", "depends-on"], dashes="--") == "; did you mean `--on` or `--depends-on`?"

@@ -1,4 +1,4 @@
-"""The answers to hooks: decode the payload, call the handler, encode the reply."""
+"""A hook is answered by the handler, recorded as fired or failed, and refused if its payload is invalid."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from maestro.tools.hook_dialect import HookEvent
 
 
 class Records:
-    """The fired and failed hooks."""
+    """A record of the fired and the failed hooks."""
 
     def __init__(self) -> None:
         self.fired: list[tuple[str, str]] = []
@@ -30,7 +30,7 @@ class Records:
 
 
 class Hooks:
-    """The answers to the hooks of one worker."""
+    """The hook surface for the hooks of one worker."""
 
     def __init__(self, server: Server, worker: Caller) -> None:
         self.records = Records()

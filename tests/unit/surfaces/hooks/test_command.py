@@ -1,4 +1,4 @@
-"""Hooks by command: the answer on standard output, and always the exit code 0."""
+"""`maestro hook` prints the answer of a hook, and prints no output after an error."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from maestro.surfaces.hooks.command import PATIENT_OPTION, HookCommand
 
 
 class Client:
-    """The client of a hook: its payload, and the output that the hook gave."""
+    """The client of a hook, with the payload of the hook and the received output."""
 
     def __init__(self, payload: Any) -> None:
         self._payload = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
@@ -55,15 +55,15 @@ async def hooks(server: Server, dana: Caller, vc: str) -> CommandHooks:
     return CommandHooks(server, registered.token)
 
 
-async def test_the_answer_of_a_hook_is_one_line(hooks: CommandHooks) -> None:
+async def test_the_answer_of_a_hook_is_printed_as_a_line(hooks: CommandHooks) -> None:
     has_answer, output = await hooks.fire({"source": "startup"}, "claude", "SessionStart")
     assert has_answer and output.endswith(b"\n") and b"You are w" in output
 
 
 @pytest.mark.parametrize("arguments", [(), ("claude",), ("parrot", "Stop"), ("claude", "Stop")])
-async def test_an_error_gives_no_output(hooks: CommandHooks, arguments: tuple[str, ...]) -> None:
+async def test_a_failed_hook_prints_no_output(hooks: CommandHooks, arguments: tuple[str, ...]) -> None:
     assert await hooks.fire(b"{", *arguments) == (True, b"")
 
 
-async def test_a_patient_client_learns_that_no_answer_exists(hooks: CommandHooks) -> None:
+async def test_a_patient_client_is_told_that_the_hook_has_no_answer(hooks: CommandHooks) -> None:
     assert await hooks.fire(b"{", "claude", "Stop", PATIENT_OPTION) == (False, b"")

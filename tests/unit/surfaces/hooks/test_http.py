@@ -1,4 +1,4 @@
-"""Hooks over HTTP, in one process: statuses, recorded failures and limits."""
+"""Hooks over HTTP get an answer with a status, and failures and limits are handled."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from maestro.surfaces.rest.guard import HeaderGuard
 
 
 class Records:
-    """The failures of hooks."""
+    """A record of the failed hooks."""
 
     def __init__(self) -> None:
         self.failed: list[tuple[str, str, str]] = []
@@ -45,14 +45,14 @@ async def client(server: Server, dana: Caller, vc: str, records: Records) -> Asy
         yield made
 
 
-async def test_a_hook_is_answered(client: httpx.AsyncClient) -> None:
+async def test_a_hook_over_http_is_answered(client: httpx.AsyncClient) -> None:
     answer = await client.post("/hooks/claude/SessionStart", json={"source": "startup"})
     assert answer.status_code == 200 and "You are w" in answer.text
     empty = await client.post("/hooks/claude/NoSuchEvent", json={})
     assert (empty.status_code, empty.json()) == (200, {})
 
 
-async def test_only_post_is_allowed(client: httpx.AsyncClient) -> None:
+async def test_a_hook_over_http_must_be_a_post_request(client: httpx.AsyncClient) -> None:
     answer = await client.get("/hooks/claude/Stop")
     assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
 
@@ -61,14 +61,14 @@ async def test_only_post_is_allowed(client: httpx.AsyncClient) -> None:
     ("headers", "status"),
     [({"Authorization": ""}, 401), ({"Authorization": "Bearer mst_none"}, 401), ({"Host": "evil.example"}, 403)],
 )
-async def test_a_request_without_a_valid_token_or_host_is_refused_and_not_recorded(
+async def test_a_hook_without_a_valid_token_or_host_is_refused_and_not_recorded(
     client: httpx.AsyncClient, records: Records, headers: dict[str, str], status: int
 ) -> None:
     answer = await client.post("/hooks/claude/Stop", content=b"{", headers=headers)
     assert answer.status_code == status and records.failed == []
 
 
-async def test_an_unreadable_payload_is_recorded_and_ignored_by_the_program(
+async def test_an_unreadable_payload_is_recorded_and_answered_with_an_empty_object(
     client: httpx.AsyncClient, records: Records
 ) -> None:
     answer = await client.post("/hooks/claude/Stop", content=b"{")
@@ -77,7 +77,7 @@ async def test_an_unreadable_payload_is_recorded_and_ignored_by_the_program(
     assert (tool, event) == ("claude", "Stop") and "cannot be read" in problem
 
 
-async def test_an_unknown_tool_and_a_payload_over_the_limit_have_a_status(
+async def test_an_unknown_tool_and_a_payload_above_the_limit_are_refused_with_a_status(
     client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert (await client.post("/hooks/parrot/Stop", json={})).status_code == 404

@@ -1,4 +1,4 @@
-"""The MCP endpoint in this process, and a client with a session."""
+"""Fixtures: the MCP endpoint in this process, and a client with an MCP session."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ async def endpoint(server: Server) -> AsyncIterator[McpEndpoint]:
 
 @pytest.fixture
 async def client(server: Server, endpoint: McpEndpoint, dana: Caller, vc: str) -> AsgiClient:
-    """Return a client with an initialized session, for the session `w`."""
+    """Return a client with an initialized MCP session for the Maestro session `w`."""
     registered = await server.call(sessions.REGISTER, sessions.RegisterSession(project=vc, name="w"), caller=dana)
     made = AsgiClient(endpoint, registered.token)
     await made.initialize_session()

@@ -1,4 +1,4 @@
-"""The ASGI application for /api, in one process: requests, refusals and failures."""
+"""The application for /api calls operations, refuses invalid requests, and hides unexpected failures."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def api(application: RestApplication, token: str) -> AsyncIterator[httpx.A
         yield client
 
 
-async def test_an_operation_is_called_and_its_answer_is_json(api: httpx.AsyncClient) -> None:
+async def test_a_request_calls_an_operation_and_gets_its_answer_as_json(api: httpx.AsyncClient) -> None:
     created = await api.post("/api/tasks", json={"title": "Parse"})
     assert created.status_code == 200 and created.json()["title"] == "Parse"
     shown = await api.get("/api/tasks/vc%231")
@@ -77,14 +77,14 @@ async def test_a_wrong_verb_is_refused_with_the_allowed_verbs(api: httpx.AsyncCl
     assert (answer.status_code, answer.headers["allow"]) == (405, "GET, POST")
 
 
-async def test_a_body_must_be_json_within_the_limit(api: httpx.AsyncClient) -> None:
+async def test_a_body_that_is_not_json_or_above_the_limit_is_refused(api: httpx.AsyncClient) -> None:
     plain = await api.post("/api/tasks", content=b"{}", headers={"Content-Type": "text/plain"})
     assert plain.status_code == 400 and "content-type application/json" in plain.json()["message"]
     large = await api.post("/api/tasks", content=b" " * (limits.body_bytes_max + 1))
     assert large.status_code == 413
 
 
-async def test_a_caller_without_the_right_is_refused_before_its_body_is_read(
+async def test_a_caller_without_the_right_is_refused_before_the_body_is_read(
     application: RestApplication, token: str
 ) -> None:
     sent: list[Message] = []
@@ -106,7 +106,7 @@ async def test_a_caller_without_the_right_is_refused_before_its_body_is_read(
     assert sent[0]["status"] == 403 and json.loads(sent[1]["body"])["code"] == "not_permitted"
 
 
-async def test_an_unexpected_exception_is_a_short_answer(
+async def test_an_unexpected_exception_is_logged_and_answered_without_details(
     api: httpx.AsyncClient, server: Server, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def fail(*_: Any, **__: Any) -> None:
@@ -118,7 +118,7 @@ async def test_an_unexpected_exception_is_a_short_answer(
     assert "secret detail" in caplog.text
 
 
-async def test_a_wait_ends_when_its_client_leaves(application: RestApplication, token: str) -> None:
+async def test_a_wait_over_http_ends_when_the_client_leaves(application: RestApplication, token: str) -> None:
     sent: list[Message] = []
     leaving = asyncio.Event()
     is_body_read = False

@@ -1,4 +1,4 @@
-"""The guard of headers: only the hosts of this server, only the origins of its own pages."""
+"""The header guard accepts only the hosts of this server and the origins of its own pages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def check(*headers: tuple[bytes, bytes]) -> None:
 
 
 @pytest.mark.parametrize("host", [b"127.0.0.1:80", b"localhost", b"[::1]:4900", b"[::1]", b"Maestro.Example:1"])
-def test_the_hosts_of_the_server_pass(host: bytes) -> None:
+def test_the_hosts_of_the_server_are_accepted(host: bytes) -> None:
     check((b"host", host))
     check((b"host", host), (b"origin", b"http://" + host))
 
@@ -59,12 +59,12 @@ def test_other_origins_are_refused(origin: bytes) -> None:
         check((b"host", b"localhost:80"), (b"origin", origin))
 
 
-def test_an_allowed_name_may_belong_to_a_proxy_with_tls() -> None:
+def test_an_https_origin_of_an_allowed_host_name_is_accepted() -> None:
     check((b"host", b"maestro.example"), (b"origin", b"https://maestro.example"))
 
 
 @pytest.mark.parametrize("name", [b"host", b"origin"])
-def test_doubled_headers_are_refused(name: bytes) -> None:
+def test_a_doubled_host_or_origin_header_is_refused(name: bytes) -> None:
     twice = ((name, b"http://localhost" if name == b"origin" else b"localhost"),) * 2
     with pytest.raises(errors.NotPermitted):
         check((b"host", b"localhost"), *twice)

@@ -1,4 +1,4 @@
-"""The OpenAPI document of all operations."""
+"""The OpenAPI document describes every operation with its parameters, body and responses."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_an_optional_query_parameter_is_not_nullable() -> None:
     assert {"type": "null"} not in parameters["project"]["schema"].get("anyOf", ())
 
 
-def test_the_responses_hold_the_statuses_of_the_errors() -> None:
+def test_the_responses_of_an_operation_contain_the_statuses_of_its_errors() -> None:
     responses = described(tasks.COMPLETE)["responses"]
     assert {"200", "400", "401", "403", "404", "409", "413", "507"} <= set(responses)
     assert "408" in described(mail.WAIT)["responses"] and "408" not in responses

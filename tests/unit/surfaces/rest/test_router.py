@@ -1,4 +1,4 @@
-"""The router: the operation of a verb and a path."""
+"""The router finds the operation for a verb and a path."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ROUTER = Router([shape_of(operation) for operation in REGISTRY.values()])
 
 
 @pytest.mark.parametrize("operation", REGISTRY.values(), ids=lambda operation: operation.name)
-def test_every_operation_is_found_at_its_own_path(operation) -> None:
+def test_every_operation_is_found_by_its_verb_and_path(operation) -> None:
     path = operation.http.path
     for name in operation.http.path_parameters:
         path = path.replace("{" + name + "}", f"value-{name}")
@@ -35,7 +35,7 @@ def test_an_unknown_path_is_not_found(path: str) -> None:
         ROUTER.find_operation("GET", path)
 
 
-def test_a_wrong_verb_names_the_allowed_verbs() -> None:
+def test_a_wrong_verb_is_refused_with_the_allowed_verbs() -> None:
     with pytest.raises(WrongVerb) as refused:
         ROUTER.find_operation("DELETE", "/api/tasks")
     assert refused.value.allowed == ["GET", "POST"] and str(refused.value) == "GET, POST"

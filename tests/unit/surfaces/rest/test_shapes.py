@@ -1,4 +1,4 @@
-"""The fields of a request, from path, query and body."""
+"""The fields of a request are read from path, query and body, and invalid fields are refused."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def read(operation: Operation, *, query: bytes = b"", body: bytes = b"", **param
 def test_a_request_takes_fields_from_path_and_body() -> None:
     request = read(tasks.COMPLETE, id="vc#1", body=b'{"summary": "Done"}')
     assert (request.id, request.summary) == ("vc#1", "Done")
-    assert read(tasks.COMPLETE, id="vc#1").id == "vc#1"  # no body: all other fields have defaults
+    assert read(tasks.COMPLETE, id="vc#1").id == "vc#1"  # without a body all other fields have their defaults
 
 
 def test_a_request_takes_fields_from_the_query() -> None:

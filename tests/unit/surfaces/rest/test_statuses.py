@@ -1,4 +1,4 @@
-"""The statuses of errors."""
+"""Every error class has an HTTP status."""
 
 from __future__ import annotations
 
@@ -19,11 +19,13 @@ from maestro.surfaces.rest.statuses import status_of
         (errors.MaestroError, 500),
     ],
 )
-def test_an_error_has_the_status_of_its_nearest_class(kind: type[errors.MaestroError], status: int) -> None:
+def test_an_error_has_the_http_status_of_its_nearest_class_with_a_status(
+    kind: type[errors.MaestroError], status: int
+) -> None:
     assert status_of(kind) == status
 
 
-def test_every_error_class_has_a_status() -> None:
+def test_every_error_class_has_an_http_status() -> None:
     def all_classes(kind: type[errors.MaestroError]) -> list[type[errors.MaestroError]]:
         return [kind, *(below for child in kind.__subclasses__() for below in all_classes(child))]
 

@@ -1,4 +1,4 @@
-"""Tests of the action of a Claude tool call."""
+"""The action of a Claude tool call is a shell command, an edit of a file, or the name of the tool."""
 
 from __future__ import annotations
 
@@ -24,5 +24,7 @@ from maestro.tools.claude.actions import tool_action
         ("mcp__files__write", {"path": "/etc/passwd"}, "edit:/etc/passwd"),
     ],
 )
-def test_a_call_is_a_command_an_edit_or_a_tool(tool: str, given: dict[str, Any], action: str) -> None:
+def test_the_action_of_a_claude_call_is_a_command_an_edit_or_a_tool(
+    tool: str, given: dict[str, Any], action: str
+) -> None:
     assert tool_action(tool, given) == action

@@ -1,4 +1,4 @@
-"""Tests of the settings files of Claude Code."""
+"""The hooks and the MCP server of Maestro go into the settings files of Claude Code."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PROJECT = Path("/src/vc")
         (SettingsScope.USER, {"HOME": "/h", "CLAUDE_CONFIG_DIR": "/c"}, "/c/settings.json", "/c/.claude.json"),
     ],
 )
-def test_hooks_and_mcp_server_are_in_two_files(
+def test_hooks_and_mcp_server_of_claude_go_into_two_files(
     scope: SettingsScope, environment: dict[str, str], settings: str, servers: str
 ) -> None:
     hooks, mcp = settings_targets(scope, COMMAND, PROJECT, environment)
@@ -32,7 +32,7 @@ def test_hooks_and_mcp_server_are_in_two_files(
     assert hooks.hooks.keys() == DIALECT.events.keys() and hooks.mcp is None and mcp.hooks == {}
 
 
-def test_the_mcp_server_is_always_loaded() -> None:
+def test_the_entry_of_the_mcp_server_makes_claude_always_load_it() -> None:
     _, mcp = settings_targets(SettingsScope.USER, COMMAND, PROJECT, {"HOME": "/h"})
     assert mcp.mcp_keys == ("mcpServers", "maestro")
     assert mcp.mcp == {"type": "stdio", "command": "/opt/maestro", "args": ["mcp"], "alwaysLoad": True}

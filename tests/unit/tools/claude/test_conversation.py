@@ -1,4 +1,4 @@
-"""Tests of the conversation with Claude Code, with messages that the program really sent."""
+"""The conversation with Claude Code handles prompts, asks and rate limits; the messages are recorded."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ASK = "318760b5-0372-489e-a3de-f7f0b02e4cc3"
 
 
 def started_conversation(**more: Any) -> tuple[ClaudeConversation, str]:
-    """Return a conversation that has sent its first prompt, and the uuid of the prompt."""
+    """Return a conversation that has sent the first prompt, and the uuid of this prompt."""
     conversation = ClaudeConversation(opening(**more))
     conversation.start_conversation()
     _, prompt = sent_messages(conversation)
@@ -37,7 +37,7 @@ def started_conversation(**more: Any) -> tuple[ClaudeConversation, str]:
 
 
 def with_uuids(lines: list[dict[str, Any]], **uuids: str) -> list[dict[str, Any]]:
-    """Return recorded messages with the uuids of this conversation."""
+    """Return the recorded messages with the given uuids in the place of the recorded uuids."""
     found = {"first": FIRST, "busy": BUSY}
     changed = []
     for line in lines:
@@ -51,7 +51,7 @@ def permission_request() -> dict[str, Any]:
     return next(line for line in recorded_messages("claude") if line.get("request_id") == ASK)
 
 
-def test_a_turn_takes_a_second_prompt_while_it_runs() -> None:
+def test_a_second_prompt_is_accepted_during_a_turn() -> None:
     conversation, first = started_conversation()
     lines = recorded_messages("claude")
     at = next(place for place, line in enumerate(lines) if line.get("request_id") == ASK)
@@ -74,7 +74,7 @@ def test_a_turn_takes_a_second_prompt_while_it_runs() -> None:
     assert conversation.is_idle
 
 
-def test_each_turn_has_its_own_cost() -> None:
+def test_the_cost_of_each_turn_is_reported_separately() -> None:
     conversation, _ = started_conversation()
     ends = [event for event in feed(conversation, *recorded_messages("claude")) if isinstance(event, TurnEnded)]
     costs = [round(event.usage.cost_usd, 6) for event in ends if event.usage and event.usage.cost_usd is not None]
@@ -82,7 +82,7 @@ def test_each_turn_has_its_own_cost() -> None:
 
 
 @pytest.mark.parametrize("size", [1, 7, 4096])
-def test_messages_may_arrive_in_pieces_of_any_size(size: int) -> None:
+def test_messages_in_pieces_of_any_size_give_the_same_events(size: int) -> None:
     whole, pieces = started_conversation()[0], started_conversation()[0]
     data = b"".join(line + b"\n" for line in (json.dumps(event).encode() for event in recorded_messages("claude")))
     for at in range(0, len(data), size):
@@ -90,7 +90,7 @@ def test_messages_may_arrive_in_pieces_of_any_size(size: int) -> None:
     assert pieces.take_events() == feed(whole, *recorded_messages("claude"))
 
 
-def test_a_prompt_waits_while_the_tool_asks() -> None:
+def test_a_prompt_waits_while_an_ask_is_open() -> None:
     conversation, _ = started_conversation()
     feed(conversation, permission_request())
     assert conversation.send_prompt(Prompt("msg_1", "hurry")) == WAITS_FOR_ANSWER
@@ -130,7 +130,7 @@ def test_a_cancelled_request_withdraws_the_ask() -> None:
     assert not conversation.answer_ask(ASK, "allow")
 
 
-def test_a_question_takes_the_words_of_the_person() -> None:
+def test_the_answer_to_a_question_is_the_text_of_the_person() -> None:
     conversation, _ = started_conversation()
     options = [{"label": "A", "description": "the old one"}, {"label": "B", "description": "the new one"}]
     given = {"questions": [{"question": "Which grammar?", "header": "Grammar", "options": options}]}
@@ -149,7 +149,7 @@ def question_request(*names: str) -> dict[str, Any]:
     return {"type": "control_request", "request_id": "q1", "request": request}
 
 
-def test_each_of_several_questions_has_its_own_answer() -> None:
+def test_each_of_several_questions_gets_its_own_answer() -> None:
     conversation, _ = started_conversation()
     (asked,) = reported(feed(conversation, question_request("Which grammar?", "Which name?")))
     assert isinstance(asked, AskOpened)
@@ -171,7 +171,7 @@ def test_a_question_without_an_answer_is_denied() -> None:
     }
 
 
-def test_only_the_question_tool_asks_questions() -> None:
+def test_questions_in_the_input_of_another_tool_are_a_permission_request() -> None:
     conversation, _ = started_conversation(rest="deny")
     asked = question_request("Which grammar?")
     asked["request"]["tool_name"] = "mcp__forms__send"
@@ -179,7 +179,7 @@ def test_only_the_question_tool_asks_questions() -> None:
     assert sent_messages(conversation)[0]["response"]["response"]["behavior"] == "deny"
 
 
-def test_a_rate_limit_is_reported_with_its_end() -> None:
+def test_a_rate_limit_is_reported_with_its_reset_time() -> None:
     conversation, first = started_conversation()
     warned = {"type": "rate_limit_event", "rate_limit_info": {"status": "allowed_warning", "resetsAt": 5}}
     reached = {"type": "rate_limit_event", "rate_limit_info": {"status": "rejected", "resetsAt": 1794815174}}
@@ -194,7 +194,7 @@ def test_a_rate_limit_is_reported_with_its_end() -> None:
     assert isinstance(ended, TurnEnded)
 
 
-def test_a_rate_limit_without_an_end_is_reported() -> None:
+def test_a_rate_limit_without_a_reset_time_is_reported() -> None:
     conversation, _ = started_conversation()
     own_message = {"type": "assistant", "error": "rate_limit", "message": {"model": "<synthetic>", "content": []}}
     limited, _ = reported(feed(conversation, own_message, {"type": "result", "is_error": True, "result": "429"}))
@@ -228,7 +228,7 @@ def test_the_first_prompt_starts_a_turn() -> None:
 
 
 @pytest.mark.parametrize("failed", [False, True])
-def test_a_command_of_the_program_is_confirmed_when_its_turn_succeeds(failed: bool) -> None:
+def test_a_slash_command_is_confirmed_only_if_its_turn_succeeds(failed: bool) -> None:
     conversation, first = started_conversation()
     as_command = "<command-name>/compact</command-name>\n<command-message>compact</command-message>"
     feed(conversation, {"type": "user", "isReplay": True, "uuid": first, "message": {"content": as_command}})
@@ -240,7 +240,7 @@ def test_a_command_of_the_program_is_confirmed_when_its_turn_succeeds(failed: bo
     assert conversation.is_idle
 
 
-def test_a_cleared_conversation_has_a_new_id() -> None:
+def test_a_cleared_conversation_is_reported_with_its_new_id() -> None:
     conversation, _ = started_conversation()
     spoken = {"type": "assistant", "message": {"content": [{"type": "text", "text": "Hello."}]}}
     events_of_each = [feed(conversation, {**spoken, "session_id": name}) for name in ("one", "one", "two")]

@@ -1,4 +1,4 @@
-"""Tests of the hook dialect of Claude Code, with payloads that the program really sends."""
+"""The hook dialect reads payloads of Claude Code and encodes replies in its format."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from maestro.tools.hook_dialect import HookMoment, HookReply, ReplyKind, StartRe
         ("SessionEnd", {**CLAUDE, "reason": "clear"}, {"is_final": False}),
     ],
 )
-def test_each_event_of_the_program_is_read(event: str, payload: dict[str, Any], expected: dict[str, Any]) -> None:
+def test_each_hook_event_of_claude_is_read(event: str, payload: dict[str, Any], expected: dict[str, Any]) -> None:
     found = read_hook("claude", event, payload)
     assert found is not None
     fields = msgspec.structs.asdict(found)
@@ -53,11 +53,11 @@ def test_each_event_of_the_program_is_read(event: str, payload: dict[str, Any], 
     assert (found.tool, found.event, found.directory) == ("claude", event, "/src/vc")
 
 
-def test_the_notification_of_a_login_has_no_effect() -> None:
+def test_the_notification_of_a_login_is_no_hook_event() -> None:
     assert read_hook("claude", "Notification", {**CLAUDE, "notification_type": "auth_success"}) is None
 
 
-def test_a_permission_request_has_the_whole_call_and_its_digest() -> None:
+def test_a_permission_request_has_the_whole_call_and_a_digest_of_the_call() -> None:
     given = {"file_path": "a.txt", "content": "one\ntwo"}
     raw = json.dumps({"tool_name": "Write", "tool_input": given}).encode()
     first = registry.DIALECTS["claude"].read_event("PermissionRequest", hook_dialect.decode_payload(raw))
@@ -84,7 +84,7 @@ def test_a_question_is_read_and_answered_in_the_format_of_claude() -> None:
 
 
 @pytest.mark.parametrize(("error", "limited"), [("rate_limit", True), ("server_error", False)])
-def test_a_failed_turn_has_its_problem_and_whether_the_limit_was_reached(error: str, limited: bool) -> None:
+def test_a_failed_turn_has_its_problem_and_a_mark_for_a_reached_limit(error: str, limited: bool) -> None:
     found = read_hook("claude", "StopFailure", {**CLAUDE, "error": error, "last_assistant_message": None})
     assert found is not None
     assert (found.moment, found.problem, found.is_limited) == (HookMoment.FAILS, error, limited)
@@ -101,7 +101,7 @@ def test_the_folder_of_claude_comes_from_the_environment() -> None:
     assert DIALECT.own_folder({"HOME": "/h", "CLAUDE_CONFIG_DIR": "/c"}) == "/c"
 
 
-def test_a_record_has_usage_and_text() -> None:
+def test_the_usage_and_the_text_of_a_claude_record_are_read() -> None:
     message = {"message": {"id": "m1", "model": "opus", "usage": {"output_tokens": 3}}}
     content = DIALECT.read_record(json.dumps(message).encode())
     assert content.usage is not None and content.usage.output_tokens == 3

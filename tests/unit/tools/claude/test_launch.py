@@ -1,4 +1,4 @@
-"""Tests of the launch of Claude Code."""
+"""The launch of Claude Code sets its arguments, settings files, policy and environment."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def settings_of(launch: Launch) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("driver", DriverKind)
-def test_prompt_and_mcp_server_are_in_files_of_the_session(driver: DriverKind, tmp_path: Path) -> None:
+def test_system_prompt_and_mcp_server_are_in_files_of_the_session(driver: DriverKind, tmp_path: Path) -> None:
     arguments = launched(tmp_path, driver=driver).arguments
     assert Path(value_after(arguments, "--append-system-prompt-file")).read_text() == "You are a worker."
     servers = json.loads(Path(value_after(arguments, "--mcp-config")).read_text())["mcpServers"]
@@ -33,7 +33,9 @@ def test_prompt_and_mcp_server_are_in_files_of_the_session(driver: DriverKind, t
 
 
 @pytest.mark.parametrize("driver", DriverKind)
-def test_model_and_conversation_are_named_only_if_they_are_given(driver: DriverKind, tmp_path: Path) -> None:
+def test_model_and_conversation_are_arguments_only_if_the_request_names_them(
+    driver: DriverKind, tmp_path: Path
+) -> None:
     plain = launched(tmp_path, driver=driver).arguments
     assert "--model" not in plain and "--resume" not in plain and "--plugin-dir" not in plain
     given = launched(tmp_path, driver=driver, model="fast", resumes="c1", arguments=["--effort", "high"]).arguments
@@ -41,7 +43,7 @@ def test_model_and_conversation_are_named_only_if_they_are_given(driver: DriverK
     assert value_after(given, "--effort") == "high"
 
 
-def test_the_permission_level_decides_about_the_arguments(tmp_path: Path) -> None:
+def test_the_permission_level_decides_the_arguments(tmp_path: Path) -> None:
     plan = launched(tmp_path, permission=Permission.PLAN).arguments
     edit = launched(tmp_path, permission=Permission.EDIT).arguments
     assert "Write" in value_after(plan, "--disallowedTools") and "--disallowedTools" not in edit
@@ -50,7 +52,7 @@ def test_the_permission_level_decides_about_the_arguments(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(("permission", "patterns"), [(Permission.EDIT, ["shell:git *"]), (Permission.FULL, ["*"])])
-def test_with_the_protocol_the_policy_decides_about_requests(
+def test_with_the_protocol_driver_the_opening_contains_the_permission_policy(
     permission: Permission, patterns: list[str], tmp_path: Path
 ) -> None:
     launch = launched(tmp_path, driver=DriverKind.PROTOCOL, permission=permission, allow=["shell:git *"], rest="deny")
@@ -69,7 +71,7 @@ def test_hooks_use_http_only_if_the_server_has_an_address(tmp_path: Path) -> Non
     assert by_command["Stop"][0]["hooks"][0]["type"] == "command"
 
 
-def test_a_terminal_has_a_messaging_socket_and_asks_through_hooks(tmp_path: Path) -> None:
+def test_in_a_terminal_claude_has_a_messaging_socket_and_asks_through_hooks(tmp_path: Path) -> None:
     launch = launched(tmp_path, {"TMPDIR": "/run/u"}, driver=DriverKind.TERMINAL)
     assert launch.terminal and launch.conversation is None
     assert launch.inbox["path"] == value_after(launch.arguments, "--messaging-socket-path") == "/run/u/in.sock"
@@ -81,7 +83,7 @@ def test_a_terminal_has_a_messaging_socket_and_asks_through_hooks(tmp_path: Path
 
 
 @pytest.mark.parametrize(("size", "in_file"), [(100_000, False), (100_001, True)])
-def test_a_prompt_over_the_size_of_an_argument_is_in_a_file(size: int, in_file: bool, tmp_path: Path) -> None:
+def test_a_prompt_that_is_too_long_for_an_argument_is_in_a_file(size: int, in_file: bool, tmp_path: Path) -> None:
     launch = launched(tmp_path, driver=DriverKind.TERMINAL, task_prompt="x" * size)
     assert (launch.arguments[-1] != "x" * size) is in_file
     if in_file:
@@ -89,6 +91,6 @@ def test_a_prompt_over_the_size_of_an_argument_is_in_a_file(size: int, in_file: 
         assert str(tmp_path / "claude-prompt.md") in launch.arguments[-1]
 
 
-def test_variables_of_the_caller_count_more_than_those_of_maestro(tmp_path: Path) -> None:
+def test_variables_of_the_caller_override_the_variables_of_maestro(tmp_path: Path) -> None:
     assert launched(tmp_path).environment["DISABLE_AUTOUPDATER"] == "1"
     assert launched(tmp_path, {"DISABLE_AUTOUPDATER": "0"}).environment["DISABLE_AUTOUPDATER"] == "0"

@@ -1,4 +1,4 @@
-"""Tests of questions of Claude to its user."""
+"""Questions in a call of Claude's question tool are found, and answers are added to the input of the call."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from maestro.tools.claude.questions import answer_input, find_question
 GIVEN = {"questions": [{"question": "Which grammar?", "options": [{"label": "PEG"}]}, {"question": "Why?"}], "id": 7}
 
 
-def test_the_question_tool_asks_all_its_questions() -> None:
+def test_all_questions_of_a_question_call_are_found() -> None:
     found = find_question("AskUserQuestion", GIVEN)
     assert found is not None and found.choices == ("PEG",)
     assert "Which grammar?" in found.text and "Why?" in found.text
@@ -21,7 +21,7 @@ def test_the_question_tool_asks_all_its_questions() -> None:
     ("tool", "given"),
     [("Bash", GIVEN), ("AskUserQuestion", {}), ("AskUserQuestion", {"questions": []}), ("AskUserQuestion", {"questions": "x"})],
 )  # fmt: skip
-def test_other_calls_ask_no_question(tool: str, given: dict[str, Any]) -> None:
+def test_no_question_is_found_in_other_calls(tool: str, given: dict[str, Any]) -> None:
     assert find_question(tool, given) is None
 
 

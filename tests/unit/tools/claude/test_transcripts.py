@@ -1,4 +1,4 @@
-"""Tests of Claude's record file of a conversation."""
+"""Usage and text are read from Claude's record file of a conversation."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def piece(*lines: Any) -> bytes:
     return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
 
 
-def test_an_answer_of_several_lines_is_counted_once_with_its_last_usage() -> None:
+def test_an_answer_in_several_lines_is_counted_once_with_its_last_usage() -> None:
     last = answer("m1", usage={"input_tokens": 10, "output_tokens": 50})
     assert read_usage(piece(answer("m1"), last)) == Usage(input_tokens=10, output_tokens=50, model="opus")
 
@@ -46,10 +46,10 @@ def test_the_usage_of_several_answers_is_added() -> None:
         piece({"message": "usage"}, {"message": None, "usage": {}}),
     ],
 )
-def test_a_piece_without_an_answer_of_the_model_has_no_usage(data: bytes) -> None:
+def test_a_record_without_an_answer_of_the_model_has_no_usage(data: bytes) -> None:
     assert read_usage(data) is None
 
 
-def test_the_text_leaves_out_queued_messages() -> None:
+def test_the_text_of_a_record_contains_no_queued_messages() -> None:
     queued = b'{"type":"queue-operation","content":"later"}\n'
     assert read_text(b'{"a": "now"}\n' + queued + b'{"b": "\xff"}\n') == '{"a": "now"}\n{"b": "\ufffd"}'

@@ -1,4 +1,4 @@
-"""Tests of the settings files of Codex, and of the list of reviewed hooks."""
+"""Hooks and MCP server of Maestro go into the settings files of Codex, and the review of hooks is read."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ REVIEW = CONNECT.hook_review
         (SettingsScope.USER, {"HOME": "/h", "CODEX_HOME": "/c"}, "/c"),
     ],
 )
-def test_hooks_and_mcp_server_are_in_two_files_of_one_folder(
+def test_hooks_and_mcp_server_of_codex_go_into_two_files_of_the_same_folder(
     scope: SettingsScope, environment: dict[str, str], folder: str
 ) -> None:
     hooks, mcp = settings_targets(scope, COMMAND, Path("/src/vc"), environment)
@@ -54,16 +54,16 @@ def test_only_the_hooks_of_maestro_are_listed_with_their_review() -> None:
 @pytest.mark.parametrize(
     "result", [None, {}, {"data": None}, {"data": [{}]}, {"data": [{"hooks": [{"command": "maestro hook"}]}]}]
 )
-def test_a_result_that_cannot_be_read_gives_no_list(result: Any) -> None:
+def test_an_unreadable_result_gives_no_list_of_hooks(result: Any) -> None:
     assert REVIEW.read_result(result, lambda command: True) is None
 
 
-def test_the_list_is_requested_for_a_directory_after_the_greeting() -> None:
+def test_the_list_of_hooks_is_requested_for_a_directory_after_initialize() -> None:
     first, *_, last = REVIEW.requests(Path("/src/vc"))
     assert first["method"] == "initialize"
     assert (last["method"], last["id"], last["params"]) == ("hooks/list", REVIEW.answer_id, {"cwds": ["/src/vc"]})
 
 
-def test_a_reviewed_hook_is_marked_under_its_key() -> None:
+def test_a_reviewed_hook_is_marked_with_its_hash_under_its_key() -> None:
     keys, content = REVIEW.reviewed_table(ListedHook("k.1", "stop", "h1", False))
     assert keys == ("hooks", "state", "k.1") and content == {"trusted_hash": "h1"}

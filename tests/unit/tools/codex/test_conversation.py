@@ -1,4 +1,4 @@
-"""Tests of the conversation with Codex, with messages that the program really sent."""
+"""The conversation with Codex handles prompts, asks, hooks and rate limits; the messages are recorded."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ TURN = "01a1e2f3-6da8-7a71-9f1c-69ef49c2fd91"
 
 
 def first_program() -> list[dict[str, Any]]:
-    """Return the recorded messages of the first of two programs, with the ids of the prompts of these tests."""
+    """Return the recorded messages of the first of two programs, with the prompt ids that these tests use."""
     text = json.dumps(recorded_messages("codex")).replace('"prm_1"', '"start"').replace('"prm_2"', '"msg_1"')
     lines: list[dict[str, Any]] = json.loads(text)
     return lines[: next(at for at, line in enumerate(lines) if line.get("id") == 7)]
 
 
 def started_conversation(**more: Any) -> CodexConversation:
-    """Return a conversation whose first turn runs."""
+    """Return a conversation in which the first turn runs."""
     conversation = CodexConversation(opening(system_prompt="Be good.", settings={"sandbox": "read-only"}, **more))
     conversation.start_conversation()
     lines = first_program()
@@ -55,7 +55,7 @@ def prompt_started(prompt: str) -> dict[str, Any]:
 
 
 def command_request(command: str, interpretation: str = "") -> dict[str, Any]:
-    """Return a permission request for a command, with its interpretation for people."""
+    """Return a permission request for a command, with Codex's interpretation of the command for people."""
     told = {
         "command": command,
         "reason": "It must be.",
@@ -68,7 +68,7 @@ SPOKE = notice("item/completed", item={"type": "agentMessage", "text": "yes"})
 COMPLETED = notice("turn/completed", turn={"id": TURN, "status": "completed", "error": None})
 
 
-def test_a_turn_takes_a_second_prompt_while_it_runs() -> None:
+def test_a_second_prompt_is_accepted_during_a_turn() -> None:
     conversation = CodexConversation(opening(system_prompt="Be good.", settings={"sandbox": "read-only"}))
     conversation.start_conversation()
     lines = first_program()
@@ -105,7 +105,7 @@ def test_skills_are_named_before_the_thread_starts() -> None:
     assert start["method"] == "thread/start"
 
 
-def test_a_version_that_refuses_skills_starts_without_them() -> None:
+def test_a_version_of_codex_that_refuses_skills_starts_without_skills() -> None:
     conversation = CodexConversation(opening(skills=("/own/skills",)))
     conversation.start_conversation()
     feed(conversation, first_program()[0])
@@ -116,7 +116,7 @@ def test_a_version_that_refuses_skills_starts_without_them() -> None:
     assert start["method"] == "thread/start"
 
 
-def test_each_turn_has_its_own_usage_and_reports_an_interrupt() -> None:
+def test_the_usage_and_an_interrupt_are_reported_for_each_turn() -> None:
     conversation = CodexConversation(opening())
     conversation.start_conversation()
     ends = [event for event in feed(conversation, *first_program()) if isinstance(event, TurnEnded)]
@@ -126,7 +126,7 @@ def test_each_turn_has_its_own_usage_and_reports_an_interrupt() -> None:
     ]
 
 
-def test_a_prompt_at_the_end_of_a_turn_gets_its_own_turn() -> None:
+def test_a_prompt_without_an_answer_at_the_end_of_a_turn_gets_its_own_turn() -> None:
     conversation = started_conversation()
     sent_messages(conversation)
     conversation.send_prompt(Prompt("msg_1", "late"))
@@ -181,14 +181,14 @@ def test_a_prompt_in_a_broken_turn_is_not_confirmed(end: dict[str, Any]) -> None
     assert PushConfirmed("msg_1") not in events
     assert conversation.is_idle
     assert sent_messages(conversation) == [], (
-        "the sender sees that the prompt is not confirmed, and sends the prompt again"
+        "The conversation repeated the prompt; only the sender may send an unconfirmed prompt again."
     )
     assert conversation.send_prompt(Prompt("req_2", "and that")) == ""
     (turn,) = sent_messages(conversation)
     assert (turn["method"], turn["params"]["clientUserMessageId"]) == ("turn/start", "req_2")
 
 
-def test_a_rate_limit_is_reported_with_its_end() -> None:
+def test_a_rate_limit_is_reported_with_its_reset_time() -> None:
     conversation = started_conversation()
     windows = {
         "primary": {"usedPercent": 100, "resetsAt": 1794815183},
@@ -243,13 +243,13 @@ def test_a_prompt_waits_while_an_ask_is_open() -> None:
         ("/bin/bash -lc 'ls", "/bin/bash -lc 'ls"),
     ],
 )
-def test_the_ask_contains_the_whole_command(command: str, seen: str) -> None:
+def test_the_ask_for_a_command_contains_the_whole_command(command: str, seen: str) -> None:
     (asked,) = reported(feed(started_conversation(), command_request(command, interpretation="ls")))
     assert isinstance(asked, AskOpened)
     assert (asked.title, asked.actions) == (f"shell: {seen}", (f"shell:{seen}",))
 
 
-def test_the_policy_matches_the_command_and_not_its_interpretation() -> None:
+def test_the_policy_matches_the_command_and_not_the_interpretation_of_codex() -> None:
     conversation = started_conversation(allow=("shell:ls*",), rest="deny")
     sent_messages(conversation)
     feed(conversation, command_request("/bin/bash -lc 'ls | xargs rm -rf'", interpretation="ls"))
@@ -259,7 +259,7 @@ def test_the_policy_matches_the_command_and_not_its_interpretation() -> None:
 
 
 def file_changes(*found: dict[str, Any]) -> dict[str, Any]:
-    """Return the notification that names the files of a change."""
+    """Return Codex's notification about the files of a change."""
     return notice("item/started", item={"type": "fileChange", "id": "call_1", "changes": list(found)})
 
 
@@ -280,14 +280,14 @@ def permission_request(what: str, **params: Any) -> dict[str, Any]:
         {"additionalPermissions": {"network": {"enabled": True}}},
     ],
 )
-def test_a_request_beyond_a_command_does_not_match_its_pattern(more: dict[str, Any]) -> None:
+def test_a_request_for_more_than_a_command_does_not_match_a_shell_pattern(more: dict[str, Any]) -> None:
     conversation = started_conversation(allow=("shell:*",), rest="deny")
     sent_messages(conversation)
     feed(conversation, permission_request("commandExecution", command="/bin/bash -lc python3", **more))
     assert sent_messages(conversation)[0]["result"] == {"decision": "decline"}
 
 
-def test_the_ask_for_a_change_names_its_files() -> None:
+def test_the_ask_for_a_file_change_names_all_changed_files() -> None:
     conversation = started_conversation()
     feed(conversation, file_changes(change("/work/a.py"), change("/work/b.py", to="/work/c.py")))
     (asked,) = reported(feed(conversation, permission_request("fileChange", reason="They are wrong.")))
@@ -315,7 +315,7 @@ def test_each_changed_file_must_be_allowed(found: list[dict[str, Any]], root: st
     assert sent_messages(conversation)[0]["result"] == {"decision": "accept" if allowed else "decline"}
 
 
-def test_the_ask_for_more_permissions_names_them() -> None:
+def test_the_ask_for_more_permissions_names_the_permissions() -> None:
     wanted = {"network": {"enabled": True}}
     (asked,) = reported(
         feed(started_conversation(), permission_request("permissions", permissions=wanted, reason="To fetch."))
@@ -333,7 +333,7 @@ def test_the_ask_for_more_permissions_names_them() -> None:
         (UNANSWERED, {}),
     ],
 )
-def test_each_of_several_questions_has_its_own_answer(text: str, answers: dict[str, Any]) -> None:
+def test_each_of_several_questions_gets_its_own_answer(text: str, answers: dict[str, Any]) -> None:
     conversation = started_conversation()
     sent_messages(conversation)
     options = [{"label": "A", "description": "the old one"}, {"label": "B", "description": "the new one"}]
@@ -346,7 +346,7 @@ def test_each_of_several_questions_has_its_own_answer(text: str, answers: dict[s
     assert sent_messages(conversation) == [{"id": 4, "result": {"answers": answers}}]
 
 
-def test_a_missing_thread_is_started_again() -> None:
+def test_a_new_thread_is_started_if_the_old_thread_cannot_be_resumed() -> None:
     conversation = CodexConversation(opening(resumes="old"))
     conversation.start_conversation()
     sent_messages(conversation)
@@ -364,7 +364,7 @@ def test_an_unknown_request_is_refused() -> None:
     assert "error" in sent_messages(conversation)[0]
 
 
-def test_an_unknown_request_of_a_shared_conversation_is_left_to_the_person() -> None:
+def test_an_unknown_request_of_a_shared_conversation_is_not_answered() -> None:
     conversation = started_conversation(is_shared=True)
     sent_messages(conversation)
     feed(conversation, {"id": 9, "method": "odd/request", "params": {}})
@@ -407,7 +407,7 @@ def test_only_the_hooks_of_maestro_are_trusted() -> None:
     assert thread_config(theirs) == {}
 
 
-def test_a_version_that_cannot_list_hooks_starts_without_trusted_hooks() -> None:
+def test_a_version_of_codex_that_cannot_list_hooks_starts_without_trusted_hooks() -> None:
     conversation = CodexConversation(opening(hooks=("maestro hook codex Stop",)))
     conversation.start_conversation()
     feed(conversation, {"id": 1, "result": {}})

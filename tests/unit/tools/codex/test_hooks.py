@@ -1,4 +1,4 @@
-"""Tests of the hook dialect of Codex, with payloads that the program really sends."""
+"""The hook dialect reads payloads of Codex."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from maestro.tools.hook_dialect import HookMoment, StartReason
         ("SessionEnd", {**CODEX, "reason": "other"}, {"moment": HookMoment.ENDS}),
     ],
 )
-def test_each_event_of_the_program_is_read(event: str, payload: dict[str, Any], expected: dict[str, Any]) -> None:
+def test_each_hook_event_of_codex_is_read(event: str, payload: dict[str, Any], expected: dict[str, Any]) -> None:
     found = read_hook("codex", event, payload)
     assert found is not None
     fields = msgspec.structs.asdict(found)
@@ -45,7 +45,7 @@ def test_a_cleared_or_resumed_conversation_does_not_end_the_program(reason: str,
     assert found is not None and found.is_final is final
 
 
-def test_the_start_of_a_conversation_has_its_reason() -> None:
+def test_the_reason_of_a_conversation_start_is_read() -> None:
     reasons = {
         source: event.start_reason
         for source in ("startup", "resume", "clear", "compact")

@@ -1,4 +1,4 @@
-"""Tests of the launch of Codex."""
+"""The launch of Codex sets its opening, sandbox, hooks, socket and terminal client."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def launched(folder: Path, environment: dict[str, str] | None = None, **fields: 
     return prepare_launch(request, environment or {**ENVIRONMENT, "HOME": str(folder)})
 
 
-def test_the_opening_has_prompts_model_and_conversation(tmp_path: Path) -> None:
+def test_the_opening_contains_prompts_model_and_conversation(tmp_path: Path) -> None:
     opening = launched(tmp_path, model="fast", resumes="thr_1").opening
     assert (opening["prompt"], opening["system_prompt"]) == ("Write the parser.", "You are a worker.")
     assert (opening["resumes"], opening["directory"]) == ("thr_1", "/work")
@@ -36,7 +36,7 @@ def test_the_opening_has_prompts_model_and_conversation(tmp_path: Path) -> None:
         (Permission.FULL, "danger-full-access", ["*"]),
     ],
 )
-def test_the_permission_level_decides_about_sandbox_and_patterns(
+def test_the_permission_level_decides_the_sandbox_and_the_patterns(
     permission: Permission, sandbox: str, patterns: list[str], tmp_path: Path
 ) -> None:
     opening = launched(tmp_path, permission=permission, allow=["shell:ls"]).opening
@@ -67,13 +67,13 @@ def test_the_same_hooks_are_in_the_configuration_and_in_the_session_s_folder(tmp
     assert opening["hooks"] == str(tmp_path.resolve()) and "PermissionRequest" not in written
 
 
-def test_with_the_protocol_codex_has_no_socket_and_no_terminal(tmp_path: Path) -> None:
+def test_with_the_protocol_driver_codex_has_no_socket_and_no_terminal_client(tmp_path: Path) -> None:
     launch = launched(tmp_path)
     assert not launch.socket_path and launch.terminal_client == [] and "--listen" not in launch.arguments
     assert launch.opening["is_shared"] is False and launch.opening["skills"] == []
 
 
-def test_in_a_terminal_a_second_program_joins_the_thread_over_a_socket(tmp_path: Path) -> None:
+def test_in_a_terminal_a_terminal_client_joins_the_thread_over_a_socket(tmp_path: Path) -> None:
     environment = {"TMPDIR": "/run/u", "HOME": str(tmp_path)}
     launch = launched(tmp_path, environment, driver=DriverKind.TERMINAL)
     assert launch.socket_path == "/run/u/codex.sock" and launch.opening["is_shared"] is True

@@ -1,4 +1,4 @@
-"""Tests of the folders that Codex trusts in a session, without an entry in the user's own settings."""
+"""Codex trusts the folders of a session through arguments, unless the user's settings decide about a folder."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ def test_the_session_s_folder_and_a_writable_directory_are_trusted(repository: P
 
 
 @pytest.mark.parametrize("level", ["trusted", "untrusted"])
-def test_a_decision_of_the_user_stays(repository: Path, tmp_path: Path, level: str) -> None:
+def test_a_directory_about_which_the_user_decided_gets_no_trust_argument(
+    repository: Path, tmp_path: Path, level: str
+) -> None:
     worktree, inner = tmp_path / "worktree", repository / "src"
     subprocess.run(["git", "-C", str(repository), "worktree", "add", "-q", str(worktree)], check=True)
     inner.mkdir()
@@ -51,7 +53,9 @@ def test_a_decision_of_the_user_stays(repository: Path, tmp_path: Path, level: s
 
 
 @pytest.mark.parametrize("text", ["", "projects = 1", "[broken", "\udcff"])
-def test_settings_without_a_decision_decide_nothing(repository: Path, tmp_path: Path, text: str) -> None:
+def test_settings_without_a_decision_do_not_prevent_the_trust_argument(
+    repository: Path, tmp_path: Path, text: str
+) -> None:
     settings = tmp_path / ".codex" / "config.toml"
     settings.parent.mkdir()
     settings.write_bytes(text.encode("utf-8", "surrogateescape"))

@@ -1,4 +1,4 @@
-"""Tests of the launch of any program as an agent."""
+"""Any program can be launched as an agent, with its arguments and environment unchanged."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def test_the_caller_s_own_program_is_launched_unchanged(tmp_path: Path) -> None:
     assert launch.terminal and launch.conversation is None
 
 
-def test_without_a_program_the_launch_is_refused(tmp_path: Path) -> None:
+def test_a_launch_without_a_program_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Invalid, match="needs a program") as refused:
         prepare_launch(launch_request("command", tmp_path), ENVIRONMENT)
     assert "-- PROGRAM" in refused.value.hint
 
 
-def test_a_prompt_is_one_line_of_input_without_keys() -> None:
+def test_a_typed_prompt_is_a_single_line_without_control_characters() -> None:
     assert typed_prompt("Go on.") == b"Go on.\n"
     typed = typed_prompt("a\x03b\x1b[A")
     assert typed is not None and b"\x03" not in typed and b"\x1b" not in typed

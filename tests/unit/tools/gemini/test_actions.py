@@ -1,4 +1,4 @@
-"""Tests of the action and the scope of a Gemini tool call."""
+"""The action and the scope of a Gemini tool call follow from the tool, its input and its MCP server."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ from maestro.tools.hook_dialect import ToolScope
         ("mcp_theirs_run", {"command": "git push"}, "tool:mcp_theirs_run"),
     ],
 )
-def test_a_call_is_a_command_an_edit_or_a_tool(tool: str, given: dict[str, Any], action: str) -> None:
+def test_the_action_of_a_gemini_call_is_a_command_an_edit_or_a_tool(
+    tool: str, given: dict[str, Any], action: str
+) -> None:
     assert tool_action(tool, given) == action
 
 
@@ -38,5 +40,7 @@ def test_a_call_is_a_command_an_edit_or_a_tool(tool: str, given: dict[str, Any],
         ("read_file", "maestro", ToolScope.ANYTHING),
     ],
 )
-def test_only_reading_tools_and_tools_of_maestro_change_nothing(tool: str, server: str, scope: ToolScope) -> None:
+def test_only_reading_tools_and_tools_of_maestro_have_the_scope_nothing(
+    tool: str, server: str, scope: ToolScope
+) -> None:
     assert tool_scope(tool, server) is scope

@@ -1,4 +1,4 @@
-"""Tests of the actions and titles of Gemini tool calls over its protocol."""
+"""The actions and the title of a Gemini tool call over the protocol follow from its kind, files and id."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ EDIT = {
         (None, ""),
     ],
 )
-def test_the_name_of_the_tool_is_the_begin_of_the_call_s_id(call_id: str | None, name: str) -> None:
+def test_the_name_of_the_tool_is_the_beginning_of_the_call_id(call_id: str | None, name: str) -> None:
     assert tool_name({"toolCallId": call_id}) == name
 
 
@@ -38,19 +38,19 @@ def test_an_edit_names_each_file_once() -> None:
 
 
 @pytest.mark.parametrize("kind", ["edit", "delete", "move"])
-def test_a_change_without_files_is_only_a_tool_call(kind: str) -> None:
+def test_the_action_of_a_change_without_files_is_the_tool(kind: str) -> None:
     call: dict[str, Any] = {"kind": kind, "toolCallId": "replace__7", "title": "docs/x"}
     assert call_actions(call) == ("tool:replace",)
     assert call_title(call) == "replace: docs/x"
 
 
-def test_the_title_counts_only_for_a_shell_call() -> None:
+def test_the_title_is_the_action_only_for_a_shell_call() -> None:
     assert call_actions({"kind": "execute", "title": "git push"}) == ("shell:git push",)
     assert call_actions({"kind": "execute", "title": "", "toolCallId": "run__1"}) == ("tool:run",)
     assert call_actions({"kind": "read", "title": "git push", "toolCallId": "read_file__1"}) == ("tool:read_file",)
 
 
-def test_files_of_a_reading_call_are_no_edits() -> None:
+def test_the_files_of_a_reading_call_are_not_edit_actions() -> None:
     call = {**EDIT, "kind": "read", "toolCallId": "read_file__1"}
     assert call_actions(call) == ("tool:read_file",)
     assert call_title(call) == "read_file: a.py: x => y"

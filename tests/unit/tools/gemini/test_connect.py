@@ -1,4 +1,4 @@
-"""Tests of the settings file of Gemini CLI."""
+"""The hooks and the MCP server of Maestro go into the settings file of Gemini CLI."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ COMMAND = MaestroCommand("/opt/maestro")
         (SettingsScope.USER, {"HOME": "/h", "GEMINI_CLI_HOME": "/g"}, "/g/.gemini/settings.json"),
     ],
 )
-def test_hooks_and_mcp_server_are_in_one_file(scope: SettingsScope, environment: dict[str, str], file: str) -> None:
+def test_hooks_and_mcp_server_of_gemini_go_into_the_same_file(
+    scope: SettingsScope, environment: dict[str, str], file: str
+) -> None:
     (target,) = settings_targets(scope, COMMAND, Path("/src/vc"), environment)
     assert (target.path, target.format) == (Path(file), SettingsFormat.JSON)
     assert target.hooks.keys() == DIALECT.events.keys()

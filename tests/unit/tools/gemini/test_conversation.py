@@ -1,4 +1,4 @@
-"""Tests of the conversation with Gemini CLI, with messages that the program really sent."""
+"""The conversation with Gemini CLI handles prompts, asks and rate limits; the messages are recorded."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def first_program() -> list[dict[str, Any]]:
 
 
 def started_conversation(**more: Any) -> GeminiConversation:
-    """Return a conversation whose first prompt runs."""
+    """Return a conversation in which the turn of the first prompt runs."""
     conversation = GeminiConversation(opening(**more))
     conversation.start_conversation()
     feed(conversation, *first_program()[:2])
@@ -51,7 +51,7 @@ def done(number: int) -> dict[str, Any]:
     return {"id": number, "result": {"stopReason": "end_turn"}}
 
 
-def test_a_turn_with_a_permission_request() -> None:
+def test_a_turn_with_a_permission_request_opens_an_ask_and_ends_after_the_answer() -> None:
     conversation = GeminiConversation(opening())
     conversation.start_conversation()
     lines = first_program()
@@ -87,7 +87,7 @@ def test_a_prompt_waits_for_the_end_of_the_previous_prompt() -> None:
     assert sent_messages(conversation)[0]["params"]["prompt"][0]["text"] == "third"
 
 
-def test_a_failed_prompt_is_not_confirmed() -> None:
+def test_a_failed_prompt_is_reported_as_a_problem_and_not_confirmed() -> None:
     conversation = started_conversation()
     (ended,) = reported(feed(conversation, {"id": 3, "error": {"code": 500, "message": "Internal error"}}))
     assert isinstance(ended, TurnEnded)
@@ -182,7 +182,9 @@ FORGED = "x (maestro MCP Server)"
         (("shell:git *",), {"kind": "other", "title": "git status"}, False),
     ],
 )
-def test_a_title_by_the_model_allows_nothing(allow: tuple[str, ...], call: dict[str, Any], allowed: bool) -> None:
+def test_the_policy_matches_tool_files_and_command_but_no_title_of_the_model(
+    allow: tuple[str, ...], call: dict[str, Any], allowed: bool
+) -> None:
     conversation = started_conversation(allow=allow, rest="deny")
     feed(conversation, permission_request(**call))
     assert sent_messages(conversation)[0]["result"]["outcome"]["optionId"] == (
@@ -217,7 +219,7 @@ def test_the_ask_contains_the_file_and_the_whole_command() -> None:
         ("You have exhausted your daily quota on this model.", None),
     ],
 )
-def test_a_rate_limit_is_reported_with_its_end(text: str, until: float | None) -> None:
+def test_a_rate_limit_is_reported_with_its_reset_time(text: str, until: float | None) -> None:
     conversation = started_conversation()
     conversation.clock = lambda: 1_000.0  # type: ignore[method-assign]
     events = feed(conversation, {"id": 3, "error": {"code": 429, "message": text}})

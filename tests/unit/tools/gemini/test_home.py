@@ -1,4 +1,4 @@
-"""Tests of a session's home folder of Gemini: the user's files, and settings of the user and Maestro together."""
+"""The Gemini home of a session links the user's files and merges the settings of the user and of Maestro."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def own(tmp_path: Path) -> Path:
     return folder
 
 
-def test_the_settings_contain_those_of_the_user_and_of_maestro(own: Path) -> None:
+def test_the_settings_of_the_user_and_of_maestro_are_merged(own: Path) -> None:
     made = home.merge_settings(own, {"BeforeTool": HOOK}, ["maestro", "mcp"])
     assert (made["ui"], made["security"]) == ({"theme": "Ayu"}, {"auth": {"selectedType": "oauth-personal"}})
     assert made["hooks"]["BeforeTool"] == [{"hooks": [{"type": "command", "command": "mine"}]}, *HOOK]
-    assert made["hooksConfig"] == {"enabled": True, "disabled": ["another"]}, "the hooks of Maestro must run"
+    assert made["hooksConfig"] == {"enabled": True, "disabled": ["another"]}, "The hooks of Maestro would not run."
     assert made["mcpServers"]["theirs"] == {"command": "x"}
     assert (made["mcpServers"]["maestro"]["command"], made["mcpServers"]["maestro"]["trust"]) == ("maestro", True)
     assert made["mcpServers"]["maestro"]["env"]["MAESTRO_TOKEN"] == "$MAESTRO_TOKEN"
@@ -45,7 +45,7 @@ def test_the_settings_contain_those_of_the_user_and_of_maestro(own: Path) -> Non
 
 
 @pytest.mark.parametrize("text", [None, "", "{}", '{"tools": "odd", "hooks": [], "mcpServers": null}'])
-def test_without_usable_settings_of_the_user_those_of_maestro_apply(text: str | None, tmp_path: Path) -> None:
+def test_without_usable_settings_of_the_user_the_settings_of_maestro_apply(text: str | None, tmp_path: Path) -> None:
     if text is not None:
         (tmp_path / "settings.json").write_text(text)
     made = home.merge_settings(tmp_path, {"BeforeTool": HOOK}, ["maestro", "mcp"])
@@ -54,7 +54,7 @@ def test_without_usable_settings_of_the_user_those_of_maestro_apply(text: str | 
 
 
 @pytest.mark.parametrize("text", ["{", "[]", "\x00", '"words"'])
-def test_a_settings_file_that_cannot_be_read_is_refused(text: str, tmp_path: Path) -> None:
+def test_an_unreadable_settings_file_of_the_user_is_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / "settings.json").write_text(text)
     with pytest.raises(errors.Invalid, match=r"settings\.json cannot be used"):
         home.merge_settings(tmp_path, {}, ["maestro", "mcp"])
@@ -62,7 +62,7 @@ def test_a_settings_file_that_cannot_be_read_is_refused(text: str, tmp_path: Pat
 
 def test_other_files_are_linked_and_the_user_s_files_stay_unchanged(own: Path, tmp_path: Path) -> None:
     place = tmp_path / "session"
-    for _ in range(2):  # a second start finds the files of the first
+    for _ in range(2):  # a second start finds the files of the first start
         home.create_home(place, own, {"a": 1})
         made = place / ".gemini"
         assert json.loads((made / "settings.json").read_text()) == {"a": 1}
@@ -89,7 +89,11 @@ def test_a_user_without_a_folder_of_gemini_gets_a_home(tmp_path: Path) -> None:
     ("where", "text", "may"),
     [
         ("own", "{}", True),
-        ("own", '{"hooksConfig": {"enabled": false}}', True),  # the session's own settings overrule this setting
+        (
+            "own",
+            '{"hooksConfig": {"enabled": false}}',
+            True,
+        ),  # the settings of the session override the user's settings
         ("own", '{"security": {"disableYoloMode": true}}', False),
         ("work", '{"ui": {}}', True),
         ("work", '{"hooksConfig": {"disabled": ["maestro"]}}', False),

@@ -1,4 +1,4 @@
-"""Tests of the hook dialect of Gemini CLI, with payloads that the program really sends."""
+"""The hook dialect reads payloads of Gemini CLI and encodes replies in its format."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from maestro.tools.hook_dialect import (
         ("SessionEnd", {**GEMINI, "reason": "exit"}, {"moment": HookMoment.ENDS}),
     ],
 )
-def test_each_event_of_the_program_is_read(event: str, payload: dict[str, Any], expected: dict[str, Any]) -> None:
+def test_each_hook_event_of_gemini_is_read(event: str, payload: dict[str, Any], expected: dict[str, Any]) -> None:
     found = read_hook("gemini", event, payload)
     assert found is not None
     fields = msgspec.structs.asdict(found)
@@ -54,14 +54,16 @@ def test_each_event_of_the_program_is_read(event: str, payload: dict[str, Any], 
     assert (found.tool, found.event, found.directory) == ("gemini", event, "/src/vc")
 
 
-def test_replies_are_in_the_format_of_gemini() -> None:
+def test_replies_are_encoded_in_the_format_of_gemini() -> None:
     encode_reply = DIALECT.encode_reply
     assert encode_reply("BeforeTool", HookReply(ReplyKind.REFUSE, "stop")) == {"decision": "deny", "reason": "stop"}
     assert encode_reply("AfterAgent", HookReply(ReplyKind.GO_ON, "mail")) == {"decision": "block", "reason": "mail"}
     assert encode_reply("AfterTool", HookReply(ReplyKind.CONTEXT, "news")) == {
         "hookSpecificOutput": {"hookEventName": "AfterTool", "additionalContext": "news"}
     }
-    assert encode_reply("BeforeTool", HookReply(ReplyKind.ALLOW)) is None, "Gemini takes an empty answer for consent"
+    assert encode_reply("BeforeTool", HookReply(ReplyKind.ALLOW)) is None, (
+        "An allowed call gets a reply, although Gemini treats an empty answer as consent."
+    )
     assert encode_reply("BeforeTool", HookReply(ReplyKind.DENY, "no")) == {"decision": "deny", "reason": "no"}
 
 
@@ -87,7 +89,7 @@ def test_the_hook_before_a_tool_call_has_action_and_scope(
     assert (found.action, found.scope) == (action or f"tool:{call['tool_name']}", scope)
 
 
-def test_a_turn_without_an_answer_of_the_model_has_failed() -> None:
+def test_a_turn_without_an_answer_of_the_model_is_read_as_failed() -> None:
     payload = {"prompt": "Go.", "prompt_response": "[no response text]"}
     found = DIALECT.read_event("AfterAgent", hook_dialect.decode_payload(json.dumps(payload).encode(), GeminiPayload))
     assert found is not None
@@ -103,10 +105,10 @@ def test_only_the_hook_before_a_tool_call_is_a_gate_with_details() -> None:
     before, after = (read_hook("gemini", event, {**GEMINI, **SHELL}) for event in ("BeforeTool", "AfterTool"))
     assert before is not None and before.is_gate and before.details and before.call_digest
     assert after is not None and not (after.is_gate or after.details or after.action)
-    assert after.call_digest == before.call_digest, "the digest tells which call has finished"
+    assert after.call_digest == before.call_digest, "The digest does not show which call has finished."
 
 
-def test_a_payload_of_another_program_has_no_effect() -> None:
+def test_a_payload_of_another_program_is_no_hook_event() -> None:
     assert DIALECT.read_event("AfterTool", hook_dialect.decode_payload(b"{}")) is None
 
 

@@ -1,4 +1,4 @@
-"""Tests of the launch of Gemini CLI."""
+"""The launch of Gemini CLI sets its prompts, mode, home, inbox and waiting time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from maestro.tools.gemini.launch import MAESTRO_PATTERNS, prepare_launch
 
 
 def launched(folder: Path, environment: dict[str, str] | None = None, **fields: Any) -> Launch:
-    """Return the launch for a user whose home is the folder `dana`."""
+    """Return the launch for a user with the home directory `dana`."""
     (folder / "dana").mkdir(exist_ok=True)
     (folder / "session").mkdir(exist_ok=True)
     request = launch_request("gemini", folder / "session", **{"directory": str(folder / "work"), **fields})
@@ -33,15 +33,15 @@ def in_terminal(folder: Path, **fields: Any) -> Launch:
 
 
 def keep_records(home: Path, conversation: str) -> None:
-    """Create the record files that Gemini keeps of a conversation in the present and in the next minute."""
+    """Create record files of a conversation with the name for the present minute and for the next minute."""
     chats = home / ".gemini" / "tmp" / "work" / "chats"
     chats.mkdir(parents=True)
     now = datetime.now(UTC)
-    for minute in (now, now + timedelta(minutes=1)):  # the test may last beyond the end of the minute
+    for minute in (now, now + timedelta(minutes=1)):  # the minute may end during the test
         (chats / f"session-{minute:%Y-%m-%dT%H-%M}-{conversation[:8]}.json").touch()
 
 
-def test_the_system_prompt_stands_before_the_first_prompt_only(tmp_path: Path) -> None:
+def test_the_system_prompt_precedes_only_the_first_prompt(tmp_path: Path) -> None:
     assert with_protocol(tmp_path).opening["prompt"] == "You are a worker.\n\nWrite the parser."
     assert with_protocol(tmp_path, resumes="c1").opening["prompt"] == "Write the parser."
 
@@ -54,7 +54,7 @@ def test_the_system_prompt_stands_before_the_first_prompt_only(tmp_path: Path) -
         (Permission.FULL, "yolo", ["*"]),
     ],
 )
-def test_the_permission_level_decides_about_mode_and_patterns(
+def test_the_permission_level_decides_the_mode_and_the_patterns(
     permission: Permission, mode: str, patterns: list[str], tmp_path: Path
 ) -> None:
     opening = with_protocol(tmp_path, permission=permission, allow=["shell:ls"]).opening
@@ -66,7 +66,7 @@ def test_the_mcp_server_gets_only_set_variables(tmp_path: Path) -> None:
     assert {entry["name"] for entry in server["env"]} == {"MAESTRO_TOKEN", "MAESTRO_SERVER_URL", "PATH"}
 
 
-def test_the_model_is_named_only_if_it_is_given(tmp_path: Path) -> None:
+def test_the_model_is_an_argument_only_if_the_request_names_it(tmp_path: Path) -> None:
     assert "-m" not in with_protocol(tmp_path).arguments
     assert value_after(with_protocol(tmp_path, model="own").arguments, "-m") == "own"
     assert "-m" not in in_terminal(tmp_path).arguments
@@ -74,7 +74,7 @@ def test_the_model_is_named_only_if_it_is_given(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("driver", DriverKind)
-def test_the_workspace_is_trusted(driver: DriverKind, tmp_path: Path) -> None:
+def test_the_environment_makes_gemini_trust_the_workspace(driver: DriverKind, tmp_path: Path) -> None:
     assert launched(tmp_path, driver=driver).environment["GEMINI_CLI_TRUST_WORKSPACE"] == "true"
 
 
@@ -86,7 +86,7 @@ def test_a_conversation_recorded_in_this_minute_is_resumed_in_the_next_minute(tm
     assert 0 < in_terminal(tmp_path, resumes="0123456789").wait_seconds <= 60
 
 
-def test_a_terminal_has_its_own_home_with_settings_and_waits_on_a_pipe(tmp_path: Path) -> None:
+def test_in_a_terminal_gemini_has_its_own_home_and_waits_on_a_pipe(tmp_path: Path) -> None:
     launch = in_terminal(tmp_path)
     home = Path(launch.environment["GEMINI_CLI_HOME"])
     assert home.is_relative_to(tmp_path / "session")
@@ -112,7 +112,7 @@ def test_the_hook_before_tool_calls_waits_for_the_person_only_below_full_permiss
     assert ("--patient" in settings["hooks"]["BeforeTool"][-1]["hooks"][0]["command"]) is waits
 
 
-def test_a_resumed_terminal_names_the_conversation_and_not_the_system_prompt(tmp_path: Path) -> None:
+def test_a_resumed_terminal_gets_the_conversation_and_no_system_prompt(tmp_path: Path) -> None:
     first, resumed = in_terminal(tmp_path), in_terminal(tmp_path, resumes="c1")
     assert value_after(first.arguments, "-i").startswith("You are a worker.") and "--resume" not in first.arguments
     assert value_after(resumed.arguments, "--resume") == "c1"

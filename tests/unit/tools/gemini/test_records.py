@@ -1,4 +1,4 @@
-"""Tests of Gemini's record file of a conversation."""
+"""Usage is read from Gemini's record file of a conversation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from maestro.tools.conversation_events import Usage
 from maestro.tools.gemini.records import read_usage
 
 
-def test_usage_is_counted_once_for_each_answer() -> None:
+def test_the_usage_of_each_answer_is_counted_once() -> None:
     first = {"id": "m1", "type": "gemini", "model": "pro", "tokens": {"input": 9, "output": 4, "cached": 2}}
     again = {**first, "toolCalls": [{}]}
     second = {"id": "m2", "type": "gemini", "tokens": {"input": 10, "output": 5, "thoughts": 1}, "model": "pro"}

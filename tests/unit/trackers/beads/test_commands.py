@@ -1,4 +1,4 @@
-"""Tests of the arguments and the environment of `bd` commands."""
+"""Commands of `bd` get the environment of their project, and their arguments keep texts apart from flags."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of the version of `bd` and its abilities."""
+"""The version that `bd` prints decides whether `bd` is too old and whether `bd` counts comments."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_the_version_is_read_from_the_output_of_bd(text: str, version: tuple[int
     assert not is_too_old(found)
 
 
-def test_text_without_a_version_and_old_versions_are_recognised() -> None:
+def test_text_without_a_version_has_no_generation_and_an_old_version_is_too_old() -> None:
     assert parse_generation("command not found") is None
     old = parse_generation("bd version 0.9.2")
     assert old is not None and is_too_old(old)
@@ -33,9 +33,9 @@ def test_text_without_a_version_and_old_versions_are_recognised() -> None:
 @pytest.mark.parametrize(
     ("version", "too_old"), [((0, 19, 9), True), ((0, 20, 0), False), ((1, 0, 0), False), ((0, 2, 99), True)]
 )
-def test_the_oldest_version_is_0_20(version: tuple[int, int, int], too_old: bool) -> None:
+def test_versions_before_0_20_are_too_old(version: tuple[int, int, int], too_old: bool) -> None:
     assert is_too_old(Generation(version)) is too_old
 
 
-def test_a_generation_prints_as_a_version() -> None:
+def test_a_generation_is_printed_as_its_version() -> None:
     assert str(Generation((0, 50, 3))) == "0.50.3"

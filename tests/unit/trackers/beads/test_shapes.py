@@ -1,4 +1,4 @@
-"""What each generation prints, read: the shapes and the traps, one by one."""
+"""The output of each generation of `bd` is decoded into issues, comments and error texts."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def enveloped(value: Any) -> Any:
 @pytest.mark.parametrize(
     "value", [[ISSUE], ISSUE, enveloped([ISSUE]), enveloped(ISSUE), {**ISSUE, "schema_version": 1}]
 )
-def test_one_issue_however_it_is_wrapped(value: Any) -> None:
+def test_an_issue_is_decoded_from_an_object_a_list_or_an_envelope(value: Any) -> None:
     found = shapes.decode_changed_issue(printed(value), "bd-a1b")
     assert found is not None
     assert (found.ref, found.standing, found.priority) == (
@@ -49,23 +49,23 @@ def test_one_issue_however_it_is_wrapped(value: Any) -> None:
 
 
 @pytest.mark.parametrize("value", [[], None, enveloped([]), enveloped(None)])
-def test_an_empty_list_is_an_answer(value: Any) -> None:
+def test_an_empty_list_is_decoded_as_no_issues(value: Any) -> None:
     assert shapes.decode_issue_list(printed(value)) == []
 
 
-def test_nothing_at_all_is_no_list() -> None:
+def test_empty_output_in_the_place_of_a_list_is_an_error() -> None:
     with pytest.raises(TrackerUnreachable):
         shapes.decode_issue_list(BeadsOutput(0, " \n"))
 
 
-def test_a_lost_claim_prints_nothing() -> None:
+def test_a_refused_claim_without_output_is_decoded_as_no_issue() -> None:
     assert (
         shapes.decode_changed_issue(BeadsOutput(0, "", "Error claiming bd-a1b: already claimed by bob"), "bd-a1b")
         is None
     )
 
 
-def test_another_issue_than_the_one_asked_for_is_no_answer() -> None:
+def test_output_about_another_issue_is_decoded_as_no_issue() -> None:
     assert shapes.decode_changed_issue(printed([ISSUE]), "bd-zzz") is None
 
 
@@ -73,29 +73,31 @@ def test_another_issue_than_the_one_asked_for_is_no_answer() -> None:
     ("status", "assignee", "stand"),
     [
         ("open", "", IssueStanding(IssueState.OPEN)),
-        ("open", "alice", IssueStanding(IssueState.OPEN)),  # assigned is not begun
+        ("open", "alice", IssueStanding(IssueState.OPEN)),  # an assignee alone does not start the work
         ("pinned", "", IssueStanding(IssueState.OPEN)),
         ("hooked", "alice", IssueStanding(IssueState.STARTED, "alice")),
         ("blocked", "alice", IssueStanding(IssueState.BLOCKED)),
         ("deferred", None, IssueStanding(IssueState.BLOCKED)),
         ("closed", "alice", IssueStanding(IssueState.CLOSED)),
         ("tombstone", None, IssueStanding(IssueState.CLOSED)),
-        ("in_review_by_legal", "alice", IssueStanding(IssueState.STARTED, "alice")),  # one of their own
+        ("in_review_by_legal", "alice", IssueStanding(IssueState.STARTED, "alice")),  # a custom status
         ("someday", None, IssueStanding(IssueState.OPEN)),
     ],
 )
-def test_where_an_issue_stands(status: str, assignee: str | None, stand: IssueStanding) -> None:
+def test_status_and_assignee_of_an_issue_decide_its_standing(
+    status: str, assignee: str | None, stand: IssueStanding
+) -> None:
     (found,) = shapes.decode_issue_list(printed([{"id": "x", "status": status, "assignee": assignee}]))
     assert found.standing == stand
 
 
-def test_comments_have_numbers_or_texts_for_ids() -> None:
+def test_comments_are_decoded_with_ids_that_are_numbers_or_texts() -> None:
     said = [{"id": 1, "text": "old", "author": "a"}, {"id": "c-2", "text": "new", "author": "b", "issue_id": "x"}]
     assert [(one.author, one.text) for one in shapes.decode_comments(printed(said))] == [("a", "old"), ("b", "new")]
     assert shapes.decode_comments(printed(None)) == []
 
 
-def test_a_look_says_whose_comments_were_left_out() -> None:
+def test_decoding_shown_issues_returns_the_ids_of_issues_without_their_comments() -> None:
     full = {**ISSUE, "comment_count": 1, "comments": [{"id": 1, "text": "t", "author": "a"}]}
     short = {**ISSUE, "id": "bd-b", "comment_count": 9}
     old = {**ISSUE, "id": "bd-c", "comments": None}
@@ -113,17 +115,17 @@ def test_a_look_says_whose_comments_were_left_out() -> None:
         BeadsOutput(1, '{"schema_version": 1, "data": {"error": "no such thing"}}'),
     ],
 )
-def test_a_complaint_is_found_wherever_it_stands(said: BeadsOutput) -> None:
+def test_the_error_text_is_found_in_each_form_of_error_output(said: BeadsOutput) -> None:
     assert shapes.error_text(said) == "no such thing"
     assert shapes.decode_shown_issues(said) == ([], [])
 
 
-def test_a_notice_alone_is_no_complaint() -> None:
+def test_a_warning_alone_is_not_an_error_text() -> None:
     assert "printed no error" in shapes.error_text(BeadsOutput(3, "", "warning: something else"))
 
 
 @pytest.mark.parametrize("out", ["bd: command not found", "[1, 2]", '[{"title": "no id"}]', '"text"', "[{"])
-def test_what_makes_no_sense_is_said_so(out: str) -> None:
+def test_output_of_an_unknown_form_is_reported_as_not_understood(out: str) -> None:
     with pytest.raises(TrackerUnreachable, match="does not understand"):
         shapes.decode_issue_list(BeadsOutput(0, out))
 
@@ -131,12 +133,12 @@ def test_what_makes_no_sense_is_said_so(out: str) -> None:
 @pytest.mark.parametrize(
     "change", [{"status": "open"}, {"assignee": "bob"}, {"updated_at": "z"}, {"comment_count": 1}]
 )
-def test_the_stamp_changes_with_everything(change: dict[str, Any]) -> None:
+def test_the_stamp_changes_with_status_assignee_update_time_and_comment_count(change: dict[str, Any]) -> None:
     before, after = shapes.decode_issue_list(printed([ISSUE, {**ISSUE, **change}]))
     assert before.stamp != after.stamp
 
 
-def test_helpers_of_beads_are_no_work() -> None:
+def test_issues_of_beads_internal_types_are_not_work() -> None:
     kinds = ("task", "bug", "epic", "spike", "of their own", None, "message", "gate", "molecule", "event")
     found = shapes.decode_issue_list(printed([{"id": "x", "issue_type": kind} for kind in kinds]))
     assert [one.is_work for one in found] == [True] * 6 + [False] * 4

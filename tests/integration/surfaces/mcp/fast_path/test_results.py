@@ -1,4 +1,4 @@
-"""The fast path over real HTTP: the same answers as the SDK, and only to usual requests."""
+"""The fast path over real HTTP gives the same answers as the SDK, and answers only usual requests."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_the_sdk_answers_an_unusual_handshake(wire: McpWire) -> None:
     headers = {"Mcp-Session-Id": wire.post_message(good).headers["mcp-session-id"]}
     early = wire.post_message(
         {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}, headers=headers
-    )  # before it is initialized
+    )  # before the session is initialized
     assert not is_fast_answer(early)
     ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
     assert wire.post_message(ready, headers=headers).status_code == 202

@@ -21,7 +21,9 @@ def test_a_request_needs_a_valid_token_and_the_caller_of_its_session(
 ) -> None:
     headers = wire.initialize_session()
     other = McpWire(live, tokens["boss"])
-    assert other.post_message(tool_call_message("whoami"), headers=headers).status_code == 404  # another's session
+    assert (
+        other.post_message(tool_call_message("whoami"), headers=headers).status_code == 404
+    )  # the session of another caller
     other.token = "mst_none"
     refused = other.post_message(tool_call_message("whoami"), headers=headers)
     assert refused.status_code == 401 and refused.headers["www-authenticate"] == "Bearer"

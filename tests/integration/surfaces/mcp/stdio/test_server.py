@@ -1,4 +1,4 @@
-"""`maestro mcp` over a real pipe: a relay that outlives the server and starts none."""
+"""`maestro mcp` over a real pipe is a relay that outlives the server and starts no server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Helpers of the tests of rendered answers."""
+"""Helpers for tests of rendered answers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TTY = View(tty=True, columns=80)
 
 
 def rendered(value: Any, view: View = PLAIN) -> Rendered:
-    """Return an answer as a program reads it, or as a terminal without colours shows it."""
+    """Return the rendered answer for a program, or for a terminal without colours."""
     found = answers.render_answer(value, view)
     return Rendered(finish_text(found.out) if isinstance(found.out, str) else found.out, found.notes)
 

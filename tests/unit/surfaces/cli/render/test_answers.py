@@ -1,4 +1,4 @@
-"""Every answer has a renderer, and none lets hostile text through."""
+"""Every answer has a renderer and a JSON form, and no renderer passes on control characters."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ KINDS = sorted(
 
 
 def hostile(declared: inspect.Type) -> Any:
-    """A value of a type with hostile text wherever text can be."""
+    """Return a value of a type with hostile text in each field that can hold a text."""
     match declared:
         case inspect.Metadata(type=inner):
             return hostile(inner)
@@ -64,17 +64,17 @@ def shown(value: Any, view: View) -> str:
 
 
 @pytest.mark.parametrize("operation", REGISTRY.values(), ids=lambda operation: operation.name)
-def test_every_answer_has_a_renderer_of_its_own(operation: Any) -> None:
+def test_the_answer_of_every_operation_has_its_own_renderer(operation: Any) -> None:
     assert operation.response in answers.RENDERERS
     assert operation.effect is not Effect.STREAM or Event in answers.RENDERERS
 
 
 @pytest.mark.parametrize("view", VIEWS, ids=str)
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-def test_hostile_text_stays_text(kind: type, view: View) -> None:
+def test_hostile_text_in_an_answer_is_shown_without_control_characters(kind: type, view: View) -> None:
     value = hostile(inspect.type_info(kind))
     if kind.__name__ in ("DocumentContent", "AttachmentContent", "GateOutput") and not view.tty:
-        assert answers.render_answer(value, view).out == HOSTILE.encode()  # byte for byte, for whatever reads it
+        assert answers.render_answer(value, view).out == HOSTILE.encode()  # a program gets the unchanged bytes
         return
     text = shown(value, view)
     assert text
@@ -83,14 +83,14 @@ def test_hostile_text_stays_text(kind: type, view: View) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-def test_every_answer_is_json(kind: type) -> None:
+def test_every_answer_is_encoded_as_a_single_line_of_json(kind: type) -> None:
     value = hostile(inspect.type_info(kind))
     line = answers.encode_json(value)
     assert line.count(b"\n") == 1 and not re.search(rb"[\x00-\x09\x0b-\x1f]", line)
     assert msgspec.json.decode(line) == msgspec.json.decode(answers.encode_json(value, pretty=True))
 
 
-def test_what_nobody_has_drawn_is_shown_all_the_same() -> None:
+def test_an_answer_without_a_renderer_is_shown_by_its_fields() -> None:
     class New(msgspec.Struct):
         name: str
         many: list[int]

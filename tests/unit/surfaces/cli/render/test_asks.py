@@ -1,4 +1,4 @@
-"""What agents ask, as text."""
+"""Asks are rendered with their choices, their answer and the command that answers them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from maestro.testing.factories import make_ask
 PLAIN = View()
 
 
-def test_a_request_with_its_choices_and_the_way_to_answer() -> None:
+def test_an_open_ask_shows_its_text_its_choices_and_the_command_that_answers_it() -> None:
     ask = make_ask(id="ask_1", text="8080 is taken.\nmaestro: fake", choices=["8081", "8082"])
     shown = asks.render_ask(ask, PLAIN)
     lines = finish_text(str(shown.out)).splitlines()
@@ -20,12 +20,12 @@ def test_a_request_with_its_choices_and_the_way_to_answer() -> None:
     assert lines[-2:] == ["  1. 8081", "  2. 8082"] and shown.notes == ["answer: maestro ask answer ask_1 …"]
 
 
-def test_an_answered_one_needs_nothing() -> None:
+def test_an_answered_ask_shows_its_answer_and_no_command() -> None:
     shown = asks.render_ask(make_ask(status=AskStatus.ANSWERED, answer="8081\n", answered_by="dana"), PLAIN)
     assert shown.notes == [] and "answer" in str(shown.out) and "8081" in str(shown.out)
 
 
-def test_the_list_is_a_line_each() -> None:
+def test_the_list_of_asks_has_one_line_for_each_ask() -> None:
     found = AskList(
         asks=[
             make_ask(id="ask_1", title="Which\nport?"),

@@ -1,4 +1,4 @@
-"""Tests of the helpers that several renderers share."""
+"""The common helpers of the renderers format sizes, times, pairs, tables and notes."""
 
 from __future__ import annotations
 
@@ -38,6 +38,6 @@ def test_only_a_terminal_gets_the_heading_of_a_table() -> None:
     assert finish_text(render_table(rows, ["NAME", "COUNT"], TTY)) == "NAME  COUNT\na     1\n"
 
 
-def test_the_note_about_the_next_page_is_one_safe_line() -> None:
+def test_the_note_about_the_next_page_is_a_single_line_without_control_characters() -> None:
     assert next_page_note("a\x1b\nb") == ["more results: --cursor a\\x1b b"]
     assert next_page_note(None) == next_page_note("") == []

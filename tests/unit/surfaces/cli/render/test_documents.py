@@ -1,4 +1,4 @@
-"""Tests of documents, reports and evidence as text, and of contents as bytes."""
+"""Documents, reports and evidence are rendered as text, and a program gets the unchanged bytes of a content."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_a_program_gets_the_unchanged_bytes_of_a_document() -> None:
     assert rendered(document_content(data)).out == data
 
 
-def test_a_terminal_gets_only_text_without_control_characters() -> None:
+def test_a_terminal_gets_the_text_of_a_document_without_control_characters() -> None:
     assert rendered(document_content(b"# Notes\x1b[2J"), TTY).out == "# Notes\\x1b[2J\n"
     binary = rendered(document_content(b"\x00\xff"), TTY)
     assert binary.out == "" and "not text" in binary.notes[0]
@@ -54,24 +54,24 @@ def gate_result(**fields: Any) -> GateResult:
     return GateResult(**{**values, **fields})
 
 
-def test_a_text_on_a_terminal_ends_with_one_line_break() -> None:
+def test_the_text_of_a_document_on_a_terminal_ends_with_one_line_break() -> None:
     assert text_of(document_content(b"a\n"), TTY) == "a\n"
     assert text_of(document_content(b"a"), TTY) == "a\n"
 
 
-def test_a_stored_document_is_shown_with_its_file_name_if_it_has_a_name() -> None:
+def test_a_stored_document_is_shown_with_its_title_size_and_file_name() -> None:
     assert text_of(document()) == "doc_1  Notes  n.md  (2.0 KiB)\n"
     assert text_of(document(file_name="")) == "doc_1  Notes  (2.0 KiB)\n"
 
 
-def test_a_list_of_documents_has_a_line_each_and_names_the_next_page() -> None:
+def test_a_list_of_documents_has_one_line_for_each_document_and_names_the_next_page() -> None:
     shown = rendered(ops.DocumentList(documents=[document()], cursor="abc"))
     assert shown.out == f"doc_1  2.0 KiB  Notes  n.md  parser  {WHEN}\n"
     assert shown.notes == ["more results: --cursor abc"]
     assert rendered(ops.DocumentList(documents=[])).notes == ["no documents"]
 
 
-def test_evidence_shows_the_result_of_each_gate() -> None:
+def test_the_evidence_shows_the_result_of_each_gate() -> None:
     results = [gate_result(), gate_result(id="gat_2", passed=False, exit_code=1, command="make\nlint")]
     lines = finish_text(documents.render_evidence(results)).splitlines()
     assert lines[1] == "evidence"
@@ -85,7 +85,7 @@ def test_reports_are_shown_in_full() -> None:
     assert f"  {WHEN}  progress  parser\n    Half done.\n    The rest follows.\n" in shown
 
 
-def test_without_evidence_reports_or_documents_no_heading_is_shown() -> None:
+def test_missing_evidence_reports_and_documents_have_no_heading() -> None:
     assert documents.render_evidence([]) == documents.render_reports([]) == ""
     assert documents.render_attached_documents([], View()) == ""
     attached = finish_text(documents.render_attached_documents([document()], View()))

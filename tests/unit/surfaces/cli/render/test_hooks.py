@@ -1,4 +1,4 @@
-"""Tests of hooks of agent programs as text."""
+"""The list of hooks shows the last call and the last problem of each hook of an agent program."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from maestro.domain.hooks import HookFiring
 from maestro.operations.hooks import HookList
 
 
-def test_without_a_fired_hook_the_note_names_the_tools_to_connect() -> None:
+def test_the_note_for_no_fired_hooks_names_the_tools_to_connect() -> None:
     (note,) = rendered(HookList(hooks=[])).notes
     assert "maestro connect " in note
     assert all(tool in note for tool in ("claude", "codex", "gemini"))
 
 
-def test_each_hook_shows_its_last_call_and_its_last_problem() -> None:
+def test_the_list_of_hooks_shows_the_last_call_and_the_last_problem_of_each_hook() -> None:
     hooks = [
         HookFiring("claude", "Stop", AT),
         HookFiring("codex", "stop", None, "no\nanswer", AT),

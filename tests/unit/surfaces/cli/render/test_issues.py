@@ -1,4 +1,4 @@
-"""Tests of issues as text."""
+"""Issues are rendered with their opener, origin, dependants and comments."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def text(value: Any) -> str:
     return finish_text(str(answers.render_answer(value, View()).out))
 
 
-def test_an_opened_issue_shows_its_reference_and_message() -> None:
+def test_an_opened_issue_shows_its_reference_its_message_and_warnings() -> None:
     sent = SentMail(id="msg_1", thread_id="msg_1", subject="s", created_at=AT, deliveries=[])
     shown = answers.render_answer(
         issues.OpenedIssue(**LINE, thread_id="msg_1", message=sent, warnings=["vc#1 goes on."]), View()
@@ -34,7 +34,7 @@ def test_an_opened_issue_shows_its_reference_and_message() -> None:
     assert shown.notes == ["vc#1 goes on."]
 
 
-def test_a_list_names_the_opener_of_each_issue() -> None:
+def test_the_list_of_issues_names_the_opener_of_each_issue() -> None:
     assert "from dave/vc, vc" in text(issues.IssueList(issues=[issues.IssueLine(**LINE)]))
     assert answers.render_answer(issues.IssueList(issues=[]), View()).notes == ["no issues"]
 

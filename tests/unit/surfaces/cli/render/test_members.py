@@ -1,4 +1,4 @@
-"""Members and teams as text."""
+"""Members and teams are rendered with their facts, warnings and notes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def text(found: Rendered) -> str:
     return finish_text(str(found.out))
 
 
-def test_a_member_with_what_it_has() -> None:
+def test_a_member_shows_only_the_facts_that_it_has() -> None:
     assert text(members.render_member(ADA, PLAIN)) == (
         "ada  🦉\n"
         "  role        Backend\n"
@@ -57,7 +57,7 @@ def test_a_member_with_what_it_has() -> None:
     )
 
 
-def test_a_member_whole() -> None:
+def test_the_detail_of_a_member_shows_teams_sessions_rights_and_identity() -> None:
     detail = member_ops.MemberDetail(
         **msgspec.structs.asdict(
             msgspec.structs.replace(ADA, identity="You are Ada.\n\nBe brief.", deny=["task.edit"])
@@ -72,7 +72,7 @@ def test_a_member_whole() -> None:
     assert said.endswith("\n\n  You are Ada.\n\n  Be brief.\n")
 
 
-def test_lists_of_members() -> None:
+def test_the_list_of_members_marks_archived_members_and_names_the_next_page() -> None:
     found = members.render_member_list(member_ops.MemberList(members=[ADA, BOB], cursor="bob/mem_2"), PLAIN)
     assert text(found) == (
         "ada             claude  opus  mem_1  Backend\n"
@@ -83,13 +83,13 @@ def test_lists_of_members() -> None:
     assert "member create" in members.render_member_list(member_ops.MemberList(members=[]), PLAIN).notes[0]
 
 
-def test_a_change_says_what_to_watch_out_for() -> None:
+def test_a_changed_member_shows_its_warnings() -> None:
     changed = member_ops.ChangedMember(**msgspec.structs.asdict(BOB), warnings=["Team x has\nno leader."])
     found = members.render_changed_member(changed, PLAIN)
     assert text(found).startswith("bob  (archived)\n") and found.notes == ["warning: Team x has no leader."]
 
 
-def test_teams() -> None:
+def test_a_team_shows_its_leader_first_and_its_warnings() -> None:
     assert text(members.render_team(TEAM, PLAIN)) == "backend  tea_1  bob (leads), ada\n"
     empty = msgspec.structs.replace(TEAM, leader=None, members=[])
     assert text(members.render_team_list(team_ops.TeamList(teams=[TEAM, empty]), PLAIN)).endswith(
@@ -100,7 +100,7 @@ def test_teams() -> None:
     assert members.render_changed_team(changed, PLAIN).notes == ["warning: w"]
 
 
-def test_a_team_with_the_roles_of_its_members() -> None:
+def test_the_detail_of_a_team_shows_the_roles_of_its_members() -> None:
     roster = [
         team_ops.RosterMember(
             id="mem_1", name="ada", role="Backend", avatar="🦉", mail_id="@ada", model=None, tool=None
@@ -116,7 +116,7 @@ def test_a_team_with_the_roles_of_its_members() -> None:
     assert empty.notes == ["the team has no members"]
 
 
-def test_text_from_elsewhere_commands_no_terminal() -> None:
+def test_a_member_with_hostile_texts_is_shown_without_control_characters() -> None:
     evil = make_member(role="x\x1b[2J\ny", avatar="\x1b", created_by="\x07", skills=["\u202e"])
     said = text(members.render_member(evil, PLAIN))
     assert "\x1b" not in said and "\x07" not in said and "\u202e" not in said and "x\\x1b[2J y" in said

@@ -1,4 +1,4 @@
-"""Tests of projects, their checkouts and their names as text."""
+"""Projects are rendered with their checkouts, tasks, trackers and the names that other projects use."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_a_project_shows_its_checkouts_and_the_number_of_tasks() -> None:
     assert "3 todo (2 ready)\n" in text and "failed" not in text
 
 
-def test_a_list_of_projects_and_the_project_of_a_directory() -> None:
+def test_projects_are_listed_with_their_key_and_a_location_shows_its_checkout() -> None:
     assert rendered(projects.ProjectList(projects=[PROJECT])).out == "vc  github.com/acme/vc  prj_1  this server\n"
     assert "maestro init" in rendered(projects.ProjectList(projects=[])).notes[0]
     place = rendered(projects.ProjectLocation(project=PROJECT, workspace=WORKSPACE, notes=["Registered."]))
@@ -41,7 +41,7 @@ def project_detail(**fields: object) -> projects.ProjectDetail:
     return projects.ProjectDetail(**{**facts, **fields})
 
 
-def test_a_list_says_how_the_current_project_calls_a_project() -> None:
+def test_the_list_of_projects_shows_the_name_that_the_current_project_uses() -> None:
     listed = projects.ProjectList(projects=[PROJECT], links=[LINK], cursor="abc")
     assert text_of(listed) == "vc  github.com/acme/vc  prj_1  .maestro/config.toml as compiler\n"
     assert rendered(listed).notes == ["more results: --cursor abc"]
@@ -60,13 +60,13 @@ def test_a_project_without_checkouts_links_and_tasks_shows_only_its_facts() -> N
     assert not any(title in shown for title in ("checkouts", "tracker", "other projects", "called", "tasks"))
 
 
-def test_a_project_shows_names_in_both_directions() -> None:
+def test_a_project_shows_its_names_for_other_projects_and_their_names_for_it() -> None:
     shown = text_of(project_detail(links=[LINK]))
     assert "other projects\n  compiler (eve/ui)  github.com/acme/vc, by .maestro/config.toml\n" in shown
     assert "called by others\n  compiler (eve/ui)" in text_of(project_detail(incoming_links=[LINK]))
 
 
-def test_an_external_tracker_is_shown_with_its_problem() -> None:
+def test_a_project_shows_its_external_tracker_and_the_problem_of_the_tracker() -> None:
     assert "  beads (maestro tracker status)\n" in text_of(project_detail(tracker=TrackerKind.BEADS))
     failing = project_detail(tracker=TrackerKind.BEADS, tracker_problem="bd is missing")
     assert "  beads; bd is missing (maestro tracker status)\n" in text_of(failing)
@@ -78,7 +78,7 @@ def test_a_project_says_when_replies_do_not_reopen_issues() -> None:
     assert "inbound  open; replies do not reopen issues\n" in text_of(closed)
 
 
-def test_counts_leave_out_statuses_without_tasks() -> None:
+def test_task_counts_leave_out_statuses_without_tasks() -> None:
     counts = {"todo": 3, "in_progress": 1, "completed": 0}
     assert finish_text(task_counts(counts)) == "3 todo, 1 in_progress"
     assert finish_text(task_counts({**counts, "ready": 2})) == "3 todo (2 ready), 1 in_progress"

@@ -1,4 +1,4 @@
-"""Tests of the picture of a run: its size, its content, and hostile titles."""
+"""The picture of a run shows its tasks in waves, fits into the window, and contains no control characters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def drawn(view: RunView, **size: int) -> list[str]:
     return [finish_text(line) for line in draw_run(view, at=AT, **{"columns": 80, **size})]
 
 
-def test_the_picture_shows_sessions_times_dependencies_and_next_tasks() -> None:
+def test_the_picture_of_a_run_shows_sessions_times_dependencies_and_next_tasks() -> None:
     done, works, waits, ready = (
         run_task(2, TaskStatus.COMPLETED), run_task(3, TaskStatus.IN_PROGRESS, 2), run_task(4, TaskStatus.TODO, 3), run_task(5, ready=True)
     )  # fmt: skip
@@ -36,7 +36,7 @@ def test_a_task_is_in_the_wave_after_its_dependencies() -> None:
         run_task(2, TaskStatus.TODO, 3),
     ]
     assert task_waves(tasks) == {"vc#3": 1, "vc#4": 2, "vc#2": 2, "vc#5": 3}, (
-        "a dependency outside of the run does not count"
+        "A dependency outside the run was counted, or a wave is wrong."
     )
     chain = [run_task(number, TaskStatus.TODO, number + 1) for number in range(5000)]
     assert task_waves(chain)["vc#0"] == 5000
@@ -66,7 +66,7 @@ def test_running_tasks_are_shown_before_completed_tasks() -> None:
     assert any("more: " in line and "completed" in line for line in lines)
 
 
-def test_hostile_titles_reach_the_terminal_as_text() -> None:
+def test_hostile_titles_in_the_picture_are_shown_without_control_characters() -> None:
     hostile = "\x1b[2J\x1b]0;owned\x07\nsecond line\r\u202egnp"
     view = run_view(run_task(2, TaskStatus.IN_PROGRESS, title=hostile, session=hostile), title=hostile, note=hostile)
     text = "\n".join(drawn(view, columns=0))
@@ -75,13 +75,13 @@ def test_hostile_titles_reach_the_terminal_as_text() -> None:
     assert "\n" not in "".join(drawn(view, columns=0))
 
 
-def test_a_style_ends_where_its_text_is_cut() -> None:
+def test_the_style_of_a_cut_line_ends_with_the_line() -> None:
     for line in draw_run(run_view(run_task(2, TaskStatus.COMPLETED), title="t" * 100), at=AT, columns=12):
         painted = finish_text(line, color=True)
         assert painted.rfind("\x1b[0m") >= max(painted.rfind(f"\x1b[{code}m") for code in (1, 2, 31, 32, 34, 36))
 
 
-def test_only_changed_tasks_have_a_line() -> None:
+def test_only_changed_tasks_have_a_line_in_the_changes_of_a_run() -> None:
     before = run_view(run_task(2, TaskStatus.IN_PROGRESS), run_task(3, TaskStatus.TODO, 2))
     after = run_view(run_task(2, TaskStatus.COMPLETED), run_task(3, TaskStatus.IN_PROGRESS, 2))
     assert changed_task_lines(before, before) == {}

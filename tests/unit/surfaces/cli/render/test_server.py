@@ -1,4 +1,4 @@
-"""Tests of the server as text: state, settings, recovery report, backups and events."""
+"""The state of the server, its settings, recovery report, backups and events are rendered as lines."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from maestro.operations import server
 from maestro.surfaces.cli.render.server import _FATES
 
 
-def test_the_state_of_the_server_and_its_end() -> None:
+def test_status_stop_backup_and_settings_of_the_server_are_shown() -> None:
     found = server.ServerStatus(version="1", pid=7, home="/data", url=None, started_at=AT, schema=1, events=9)
     assert "pid       7\n" in str(rendered(found).out) and "url" not in str(rendered(found).out)
     assert rendered(server.StoppedServer(pid=7)).out == "the server stops (pid 7)\n"
@@ -53,7 +53,7 @@ def test_a_recovery_report_groups_sessions_by_their_state() -> None:
     assert set(server.FoundSessionState) == set(_FATES)
 
 
-def test_an_event_is_one_line_with_its_data_in_json() -> None:
+def test_an_event_is_shown_in_a_single_line_with_its_data_as_json() -> None:
     event = Event(5, AT, "prj_1", "task.started", 1, "dana", "tsk_1", {"ref": "vc#4", "fence": 3, "why": "ä"})
     line = '5  2026-01-01T12:00:00Z  task.started  vc#4  dana  {"fence":3,"why":"ä"}\n'
     assert rendered(event).out == line
@@ -84,7 +84,9 @@ def test_problems_of_the_stored_data_are_shown_with_the_status() -> None:
         (RunStatus.STOPPED, 2, 3, "run_1 of vc#2 is stopped: 2 of 3 tasks completed\n"),
     ],
 )
-def test_a_found_run_has_one_line(status: RunStatus, completed: int, tasks: int, line: str) -> None:
+def test_a_recovery_report_shows_each_found_run_in_a_single_line(
+    status: RunStatus, completed: int, tasks: int, line: str
+) -> None:
     run = server.FoundRun(id="run_1", task="vc#2", status=status, completed=completed, tasks=tasks)
     assert text_of(server.RecoveryReport(started_at=AT, rebooted=False, sessions=[], runs=[run])) == line
 
@@ -98,7 +100,7 @@ def test_a_backup_names_missing_and_damaged_files() -> None:
     assert "with 1 file from" in text_of(server.BackupResult(file="/b.tar", bytes=10, blobs=1))
 
 
-def test_settings_show_empty_texts_and_say_when_they_take_effect() -> None:
+def test_settings_show_empty_texts_and_a_note_says_when_a_change_takes_effect() -> None:
     settings = server.ShownSettings(settings={"human": "", "ports": [1, 2]}, counts_after_restart=True)
     assert text_of(settings) == 'human  ""\nports  [1,2]\n'
     assert "when the server starts again" in rendered(settings).notes[0]
@@ -111,11 +113,11 @@ def test_an_event_without_a_reference_shows_its_subject() -> None:
     assert text_of(event) == "5  2026-01-01T12:00:00Z  task.started  tsk_1  dana\n"
 
 
-def test_a_page_of_events_names_the_next_page() -> None:
+def test_the_list_of_events_names_the_next_page() -> None:
     event = Event(5, AT, "prj_1", "task.started", 1, "dana", "tsk_1", {})
     assert rendered(server.EventList(events=[event], cursor="5")).notes == ["more results: --cursor 5"]
     assert rendered(server.EventList(events=[])).notes == ["no events"]
 
 
-def test_a_complete_resync_has_all_tasks() -> None:
+def test_a_complete_resync_says_that_it_shows_all_tasks() -> None:
     assert "(all tasks)" in text_of(server.Resync(seq=9, horizon=5, tasks=[], complete=True))

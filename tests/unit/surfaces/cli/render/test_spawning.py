@@ -1,4 +1,4 @@
-"""Tests of spawned sessions, prompts, transcripts, tools and templates as text."""
+"""Spawned sessions, prompts, transcripts, tools and templates are rendered as text."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_spawned_session_shows_how_it_was_started() -> None:
     assert "branch" not in text_of(spawned())
 
 
-def test_a_dry_run_shows_the_prompts_and_that_no_session_was_started() -> None:
+def test_a_dry_run_shows_the_prompts_and_says_that_no_session_was_started() -> None:
     shown = rendered(spawned(dry_run=True, system_prompt="You are.\n", task_prompt="Do it.\n"))
     assert shown.out == "You are.\n\nDo it.\n"
     assert shown.notes[0].startswith("dry run: no session was started (permission edit")
@@ -55,7 +55,7 @@ def test_only_existing_prompts_are_shown() -> None:
     assert text_of(both) == "You are.\n\nDo it.\n"
 
 
-def test_a_manifest_is_indented_json() -> None:
+def test_a_manifest_is_shown_as_indented_json() -> None:
     shown = text_of(make_manifest())
     assert shown.startswith('{\n  "version": 1,') and shown.endswith("}\n")
 
@@ -65,20 +65,20 @@ def test_a_transcript_is_shown_without_control_characters() -> None:
     assert shown.out == "red\nnext" and shown.notes == []
 
 
-def test_a_cut_transcript_says_how_to_see_more() -> None:
+def test_a_note_says_how_to_see_more_of_a_cut_transcript() -> None:
     assert rendered(logs("x\n", truncated=True)).notes == ["the output is longer: --limit N shows more"]
 
 
-def test_a_session_without_output_is_named() -> None:
+def test_a_note_names_a_session_without_output() -> None:
     assert rendered(logs("")).notes == ["parser has no output yet"]
 
 
-def test_a_terminal_shows_its_size_and_folder() -> None:
+def test_the_terminal_of_a_session_is_shown_with_its_size_and_folder() -> None:
     terminal = AgentTerminal(session_id="ses_1", name="parser", folder="/d/ses_1", columns=80, rows=24, attached=0)
     assert text_of(terminal) == "ses_1  parser  80x24  /d/ses_1\n"
 
 
-def test_a_tool_shows_only_the_abilities_that_it_has() -> None:
+def test_the_list_of_tools_shows_only_the_existing_abilities_of_a_tool() -> None:
     abilities = {
         name: name in ("resumes", "reports_usage")
         for name in ToolInfo.__struct_fields__

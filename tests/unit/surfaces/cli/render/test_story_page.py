@@ -1,4 +1,4 @@
-"""Tests of the HTML page of a timeline."""
+"""The HTML page of a timeline shows tasks, sessions and events, and escapes every text."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ def page(**fields: Any) -> str:
     return whole[whole.index("<main>") :]
 
 
-def test_a_page_without_content_has_no_empty_sections() -> None:
+def test_a_story_page_without_content_has_no_empty_sections() -> None:
     body = page()
     assert "<h2>Tasks</h2>" not in body and "<h2>Sessions</h2>" not in body and 'class="note"' not in body
     assert "0 of 0 completed" in body
 
 
-def test_the_head_has_times_counts_and_the_note() -> None:
+def test_the_head_of_the_page_shows_times_counts_and_the_note() -> None:
     body = page(
         events=[event(5), event(65)], tasks=[task(), task(status=TaskStatus.FAILED)], note="No attempts are left."
     )
@@ -71,7 +71,7 @@ def test_a_page_of_unfinished_work_has_a_last_event_instead_of_an_end(status: st
     assert "<dt>Last event</dt>" in page(status=status) and "<dt>Ended</dt>" not in page(status=status)
 
 
-def test_every_text_is_escaped() -> None:
+def test_every_text_of_the_page_is_escaped() -> None:
     hostile = '<script>alert("x")</script>&\u202e'
     body = page(
         title=hostile,
@@ -85,37 +85,37 @@ def test_every_text_is_escaped() -> None:
     assert "&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt;&amp;" in body
 
 
-def test_a_long_text_is_cut() -> None:
+def test_a_long_text_of_the_page_is_cut() -> None:
     assert len(page(note="x" * 100_000)) < 10_000
 
 
 def bars(*sessions: ExportedSession) -> list[tuple[float, float]]:
-    """Return left edge and width of each session's bar, in percent."""
+    """Return the left edge and the width of each session's bar, in percent."""
     found = re.findall(r'<i class="\w+" style="left:([\d.]+)%;width:([\d.]+)%">', page(sessions=list(sessions)))
     return [(float(left), float(width)) for left, width in found]
 
 
-def test_sessions_share_one_time_axis_in_the_order_of_their_starts() -> None:
+def test_sessions_are_shown_on_a_common_time_axis_in_the_order_of_their_starts() -> None:
     later = session(created_at=AT + timedelta(seconds=30))
     assert bars(later, session()) == [(0, 100), (50, 50)]
 
 
-def test_a_session_without_an_end_reaches_to_the_time_of_the_export() -> None:
+def test_the_bar_of_a_session_without_an_end_reaches_to_the_time_of_the_export() -> None:
     assert bars(session(ended_at=None), session(ended_at=AT + timedelta(seconds=45))) == [(0, 100), (0, 50)]
 
 
-def test_a_very_short_session_stays_visible() -> None:
+def test_the_bar_of_a_very_short_session_has_a_minimal_width() -> None:
     assert bars(session(ended_at=AT)) == [(0, 0.4)]
 
 
-def test_the_axis_has_at_most_seven_marks_for_every_duration() -> None:
+def test_the_time_axis_has_at_most_seven_marks_for_every_duration() -> None:
     for seconds in (1, 59, 60, 3_601, 90_000, 10_000_000):
         body = page(sessions=[session(ended_at=AT + timedelta(seconds=seconds))])
         axis = body[body.index('<div class="lane axis">') : body.index('<div class="lane">')]
         assert 2 <= axis.count("left:") <= 7
 
 
-def test_a_lane_tells_exit_code_and_merge() -> None:
+def test_the_lane_of_a_session_shows_exit_code_and_merge() -> None:
     body = page(sessions=[session(exit_code=3, merged_into="main")])
     assert "completed · 1:00 · exit code 3 · merged into main" in body
     assert "completed · 1:00<" in page(sessions=[session()])
@@ -137,7 +137,7 @@ def test_a_task_shows_duration_dependencies_and_reason() -> None:
     assert "<details" in body and "<p>Out of time.</p>" in body
 
 
-def test_the_facts_of_a_task_are_in_the_order_of_their_times() -> None:
+def test_the_facts_of_a_task_are_shown_in_the_order_of_their_times() -> None:
     gate: dict[str, Any] = {
         "id": "gat_1", "task_id": "tsk_1", "session_id": None, "command": "make test", "exit_code": 2, "seconds": 1.0
     }  # fmt: skip
@@ -164,7 +164,7 @@ def test_the_facts_of_a_task_are_in_the_order_of_their_times() -> None:
     assert "Notes · n.md · 2.0 KiB · doc_1" in body
 
 
-def test_an_event_shows_its_distance_from_the_first_event_and_each_value_once() -> None:
+def test_an_event_shows_the_time_since_the_first_event_and_each_value_once() -> None:
     body = page(events=[event(), event(75, text="Done.", reason="Done.", note="", fence=3)])
     assert ">+0:00</time>" in body and ">+1:15</time>" in body
     assert "<p>Done.</p>" in body and "fence" not in body
@@ -180,10 +180,12 @@ def test_an_event_shows_its_distance_from_the_first_event_and_each_value_once() 
         ("mail.sent", {}, "dim"),
     ],
 )
-def test_the_colour_of_an_event_follows_from_its_status_or_kind(kind: str, data: dict[str, str], tone: str) -> None:
+def test_the_colour_of_an_event_follows_from_its_status_or_its_kind(
+    kind: str, data: dict[str, str], tone: str
+) -> None:
     assert f'<li class="{tone}">' in page(events=[event(kind=kind, **data)])
 
 
-def test_a_cut_log_is_mentioned() -> None:
+def test_the_page_mentions_that_the_log_has_more_events() -> None:
     assert "The log has more events" in page(truncated=True)
     assert "The log has more events" not in page()

@@ -1,3 +1,5 @@
+"""Printed text has no control characters, has colours only on request, and is measured in columns of a terminal."""
+
 from __future__ import annotations
 
 import pytest
@@ -24,16 +26,16 @@ def is_harmless(text: str) -> bool:
         ("\ufdd1not our colour", "not our colour"),
     ],
 )
-def test_a_line_is_one_line_and_only_text(hostile: str, shown: str) -> None:
+def test_a_safe_line_is_a_single_line_without_control_characters(hostile: str, shown: str) -> None:
     assert style.safe_line(hostile) == shown
 
 
-def test_a_body_keeps_its_lines() -> None:
+def test_a_safe_body_keeps_its_lines_and_has_no_control_characters() -> None:
     assert style.safe_body("one\r\n\ttwo\x1b]0;x\x07") == "one\n\ttwo\\x1b]0;x\\x07"
 
 
 @given(some.text())
-def test_whatever_is_printed_is_harmless(text: str) -> None:
+def test_a_random_text_is_printed_without_control_characters(text: str) -> None:
     for shown in (
         style.finish_text(text),
         style.safe_line(text),
@@ -45,7 +47,7 @@ def test_whatever_is_printed_is_harmless(text: str) -> None:
     assert "\n" not in style.safe_line(text)
 
 
-def test_colours_appear_only_where_they_are_wanted() -> None:
+def test_a_painted_text_has_colours_only_on_request() -> None:
     painted = style.paint("ready", "cyan")
     assert style.finish_text(painted, color=True) == "\x1b[36mready\x1b[0m"
     assert style.finish_text(painted) == "ready"
@@ -53,7 +55,7 @@ def test_colours_appear_only_where_they_are_wanted() -> None:
 
 
 @pytest.mark.parametrize(("text", "columns"), [("abc", 3), ("äöü", 3), ("漢字", 4), ("e\u0301", 1), ("", 0)])
-def test_width(text: str, columns: int) -> None:
+def test_the_width_of_a_text_counts_columns_of_the_terminal(text: str, columns: int) -> None:
     assert style.text_width(text) == columns
 
 
@@ -61,12 +63,12 @@ def test_width(text: str, columns: int) -> None:
     ("text", "columns", "clipped"),
     [("abcdef", 6, "abcdef"), ("abcdef", 4, "abc…"), ("漢字漢", 4, "漢…"), ("abc", 0, "")],
 )
-def test_clipping(text: str, columns: int, clipped: str) -> None:
+def test_a_clipped_text_fits_into_the_columns(text: str, columns: int, clipped: str) -> None:
     assert style.clip_text(text, columns) == clipped
     assert style.text_width(style.clip_text(text, columns)) <= columns
 
 
-def test_columns_line_up_whatever_is_in_them() -> None:
+def test_the_columns_of_rows_with_wide_or_painted_cells_are_aligned() -> None:
     rows = [["a", style.paint("bb", "red"), "end"], ["漢字", "c", "end"], ["x", "y", ""]]
     assert style.finish_text(style.align_rows(rows)) == "a     bb  end\n漢字  c   end\nx     y\n"
     assert style.align_rows([]) == ""

@@ -1,3 +1,5 @@
+"""Tasks are rendered as tables, trees and details, with the reason why a task waits."""
+
 from __future__ import annotations
 
 from datetime import UTC, datetime
@@ -30,7 +32,7 @@ def link(number: int, status: TaskStatus = TaskStatus.TODO) -> ops.TaskReference
     return ops.TaskReference(f"tsk_{number}", f"vc#{number}", f"Task {number}", status)
 
 
-def test_a_table_for_whatever_reads_it() -> None:
+def test_a_program_gets_a_table_of_tasks_without_a_heading() -> None:
     found = [
         make_task(number=4, title="Parse"),
         make_task(number=12, title="Run", priority=Priority.CRITICAL, **RUNNING),
@@ -45,24 +47,24 @@ def test_a_table_for_whatever_reads_it() -> None:
     )
 
 
-def test_a_table_for_a_terminal_fits_and_has_a_heading() -> None:
+def test_a_terminal_gets_a_table_of_tasks_with_a_heading_that_fits_its_width() -> None:
     found = [make_task(number=4, title="A very long title " * 10, **RUNNING)]
     lines = out(ops.TaskList(tasks=found), View(tty=True, columns=80)).splitlines()
     assert lines[0].split() == ["REF", "STATUS", "PRIO", "TITLE"]
     assert text_width(lines[1]) == 80 and lines[1].endswith("…  (held by ses_1)")
 
 
-def test_nothing_is_cut_for_whatever_reads_it() -> None:
+def test_a_program_gets_the_uncut_title_of_a_task() -> None:
     title = "A very long title " * 10
     assert title.strip() in out(ops.TaskList(tasks=[make_task(title=title)]), View(columns=80))
 
 
-def test_colours() -> None:
+def test_the_status_of_a_task_is_coloured_on_request() -> None:
     text = out(ops.TaskList(tasks=[make_task()]), View(color=True))
     assert "\x1b[36mready\x1b[0m" in text
 
 
-def test_what_is_blocked_says_why() -> None:
+def test_a_waiting_task_shows_why_it_waits() -> None:
     found = [
         grown(ops.WaitingTask, make_task(number=5, **HELD_UP), blockers=[link(2), link(3, TaskStatus.FAILED)]),
         grown(ops.WaitingTask, make_task(number=6, ready=False, stage="build"), blockers=[], waits_for_stage="plan"),
@@ -78,25 +80,25 @@ def test_what_is_blocked_says_why() -> None:
     assert "(Needs a key)" in text
 
 
-def test_a_move_is_one_line_and_what_it_freed() -> None:
+def test_a_moved_task_shows_its_claim_and_the_tasks_that_it_unblocked() -> None:
     task = make_task(number=4, title="Parse", lease_until=AT, **RUNNING)
     assert out(grown(ops.MovedTask, task, unblocked=["vc#5", "vc#6"])) == (
         "vc#4 in_progress  Parse  (claim 3, lease until 2026-01-01T12:00:00Z)\nunblocked: vc#5, vc#6\n"
     )
 
 
-def test_a_new_task_is_not_said_to_have_freed_itself() -> None:
+def test_a_new_task_is_not_listed_as_unblocked_by_itself() -> None:
     assert out(grown(ops.MovedTask, make_task(number=4), unblocked=["vc#4"])) == "vc#4 ready  A task\n"
 
 
-def test_a_report_says_what_became_of_the_task() -> None:
+def test_the_answer_to_a_report_shows_the_status_of_the_task() -> None:
     report = TaskReport("rep_1", "tsk_1", ReportKind.PROGRESS, "Half", "ses_1", AT)
     rendered = answers.render_answer(grown(ops.ReportedTask, make_task(number=4, **RUNNING), report=report), View())
     assert "vc#4 in_progress" in finish_text(str(rendered.out))
     assert rendered.notes == ["reported progress (rep_1)"]
 
 
-def test_a_tree() -> None:
+def test_a_task_tree_shows_children_below_parents_with_their_dependencies() -> None:
     def node(number: int, depth: int, depends_on: list[str] | None = None, **fields: Any) -> ops.TaskNode:
         task = make_task(number=number, title=f"T{number}", **fields)
         return grown(ops.TaskNode, task, depth=depth, depends_on=depends_on or [])  # type: ignore[no-any-return]
@@ -122,7 +124,7 @@ def test_a_tree() -> None:
     assert answers.render_answer(ops.TaskTree(tasks=nodes, truncated=True), View()).notes
 
 
-def test_one_task_whole() -> None:
+def test_the_detail_of_a_task_shows_all_its_facts_uncut() -> None:
     description = "First line\n\n" + "long " * 200
     task = make_task(
         number=4,
@@ -155,6 +157,6 @@ def test_one_task_whole() -> None:
     assert "doc_1  2.0 KiB  Notes  notes.md  ses_1  2026-01-01T12:00:00Z" in text
 
 
-def test_nothing_to_show() -> None:
+def test_notes_tell_that_no_task_is_blocked_and_that_no_tasks_exist() -> None:
     assert answers.render_answer(ops.WaitingTasks(tasks=[]), View()).notes == ["no task is blocked"]
     assert answers.render_answer(ops.TaskTree(tasks=[]), View()).notes == ["no tasks"]

@@ -1,4 +1,4 @@
-"""Tests of a timeline as text."""
+"""A timeline is rendered with one line for each event."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ def timeline(*data: dict[str, Any], cursor: str | None = None) -> Timeline:
     return Timeline(about="vc#4", events=events, truncated=False, cursor=cursor)
 
 
-def test_each_event_is_one_line() -> None:
+def test_each_event_of_a_timeline_is_shown_in_a_single_line() -> None:
     shown = text_of(timeline({"status": "completed", "text": "It\nworks.", "fence": 3, "reason": ""}))
     assert shown == f"{WHEN}  task.completed  vc#4  parser  completed; It works.\n"
 
 
-def test_long_data_is_cut() -> None:
+def test_the_long_data_of_a_timeline_event_is_cut() -> None:
     line = text_of(timeline({"text": "x" * 500})).rstrip()
     assert line.endswith("x" * 100) and not line.endswith("x" * 101)
 
 
-def test_a_page_names_the_next_page_and_an_empty_timeline_says_so() -> None:
+def test_the_notes_of_a_timeline_name_the_next_page_or_tell_that_it_is_empty() -> None:
     assert rendered(timeline({}, cursor="abc")).notes == ["more results: --cursor abc"]
     assert rendered(timeline()).notes == ["no events yet"]

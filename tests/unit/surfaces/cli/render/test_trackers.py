@@ -1,4 +1,4 @@
-"""Tests of the status of a tracker as text."""
+"""The status of a tracker is rendered with its last synchronisation, its backlog and its problems."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from maestro.operations.trackers import TrackerStatus, UnsyncedIssue
 
 
 def facts_of(**fields: Any) -> dict[str, str]:
-    """Return the shown facts of a project with Beads."""
+    """Return the shown facts about the tracker of a project with Beads."""
     shown = text_of(TrackerStatus(project="vc", kind=TrackerKind.BEADS, **fields))
     pairs = (line.strip().partition("  ") for line in shown.splitlines()[1:])
     return {name: value.strip() for name, _, value in pairs}
@@ -31,12 +31,12 @@ def test_a_tracker_in_sync_shows_no_problem() -> None:
     assert not {"problem", "failed", "next attempt"} & facts.keys()
 
 
-def test_a_tracker_that_was_never_read_says_never() -> None:
+def test_a_tracker_that_was_never_read_shows_never() -> None:
     facts = facts_of()
     assert facts["last in sync"] == facts["last read"] == "never"
 
 
-def test_a_tracker_that_is_behind_shows_both_counts() -> None:
+def test_a_tracker_that_is_behind_shows_the_counts_of_issues_and_events() -> None:
     assert facts_of(behind_issues=2)["behind"] == "2 issues, 0 events"
     assert facts_of(behind_events=5)["behind"] == "0 issues, 5 events"
 

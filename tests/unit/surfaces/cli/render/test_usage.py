@@ -1,4 +1,4 @@
-"""Tests of usage on one line."""
+"""The usage of a session is added up and shown as a text of one line."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ def usage(*, turns: int = 1, cost_usd: float | None = None) -> SessionUsage:
     )
 
 
-def test_without_usage_no_text_is_returned() -> None:
+def test_no_usage_gives_no_text() -> None:
     assert usage_text([]) is None
 
 
-def test_cached_tokens_count_as_input() -> None:
+def test_cached_tokens_are_counted_as_input_tokens() -> None:
     assert usage_text([usage()]) == "1 turn, 1,500 tokens in, 20 out"
 
 
-def test_usage_of_several_tasks_is_added() -> None:
+def test_the_usage_of_several_tasks_is_added() -> None:
     assert usage_text([usage(turns=2), usage()]) == "3 turns, 3,000 tokens in, 40 out"
 
 

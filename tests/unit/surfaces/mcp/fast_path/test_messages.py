@@ -1,4 +1,4 @@
-"""MCP messages without the SDK: only usual messages are read."""
+"""The fast path reads only usual MCP messages and leaves all other messages to the SDK."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_an_unusual_message_is_left_to_the_sdk(data: bytes) -> None:
     assert messages.decode_message(data) is None
 
 
-def test_parameters_are_read_by_their_shape() -> None:
+def test_parameters_are_decoded_into_the_requested_type() -> None:
     call = messages.decode_params(decode(params={"name": "whoami", "arguments": {"a": 1}}), ToolCallParams)
     assert call is not None and (call.name, call.arguments) == ("whoami", {"a": 1})
     assert messages.decode_params(decode(params={"cursor": "1"}), ListParams) is None
@@ -35,12 +35,12 @@ def test_parameters_are_read_by_their_shape() -> None:
 
 
 @pytest.mark.parametrize(("asked", "agreed"), [("2025-03-26", "2025-03-26"), ("1999-01-01", "2025-11-25")])
-def test_an_unknown_revision_is_answered_with_the_newest(asked: str, agreed: str) -> None:
+def test_an_unknown_protocol_revision_is_answered_with_the_newest_revision(asked: str, agreed: str) -> None:
     hello = messages.decode_params(decode(params=HELLO | {"protocolVersion": asked}), InitializeParams)
     assert hello is not None and hello.agreed_revision == agreed
 
 
-def test_the_meta_of_a_request_after_a_handshake_has_no_modern_fields() -> None:
+def test_the_plain_meta_of_a_request_has_no_modern_fields() -> None:
     assert messages.is_plain_meta(None) and messages.is_plain_meta({"progressToken": "t", "other": 1})
     assert not messages.is_plain_meta({"progressToken": 1.5})
     assert not messages.is_plain_meta(META)

@@ -1,4 +1,4 @@
-"""The endpoint in this process: clients that leave early, and streams that no client reads."""
+"""The MCP endpoint handles clients that leave early, do not read, have no valid token, or send too much."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from maestro.testing.mcp_asgi import WAIT_SECONDS_MAX, AsgiClient, AsgiRequest, 
 from maestro.testing.mcp_wire import tool_call_message
 
 
-async def test_mail_that_comes_after_its_client_left_is_not_delivered(
+async def test_mail_is_not_delivered_to_a_wait_whose_client_has_left(
     client: AsgiClient, server: Server, dana: Caller, vc: str
 ) -> None:
     request, done = client.start_request(tool_call_message("wait", {"timeout": 60}))
@@ -31,7 +31,7 @@ async def test_mail_that_comes_after_its_client_left_is_not_delivered(
     assert "There." in (await client.send_request(tool_call_message("inbox"))).text
 
 
-async def test_a_client_that_does_not_read_is_disconnected_and_delays_no_other(
+async def test_a_client_that_does_not_read_is_disconnected_and_delays_no_other_client(
     client: AsgiClient, endpoint: McpEndpoint, server: Server, dana: Caller, vc: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "mcp_stalled_seconds", 0.05)
@@ -74,6 +74,6 @@ async def test_a_request_without_a_token_or_with_the_session_of_another_caller_i
     assert (refused.status, refused.headers["www-authenticate"]) == (401, "Bearer")
 
 
-async def test_a_body_over_the_limit_is_refused(client: AsgiClient) -> None:
+async def test_a_request_body_above_the_limit_is_refused(client: AsgiClient) -> None:
     message = tool_call_message("send", {"message": "x" * limits.body_bytes_max})
     assert (await client.send_request(message)).status == 413

@@ -1,4 +1,4 @@
-"""The HTTP headers of MCP."""
+"""The HTTP headers of an MCP request are checked, found and replaced."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BOTH = b"application/json, text/event-stream"
         (b"", BOTH, False, False),
     ],
 )
-def test_a_usual_request_sends_and_accepts_json(
+def test_content_type_and_accept_decide_whether_a_request_is_a_json_request(
     content_type: bytes, accept: bytes, for_both: bool, for_one: bool
 ) -> None:
     given = {b"content-type": content_type, b"accept": accept}

@@ -1,4 +1,4 @@
-"""Requests of Maestro itself to the SDK."""
+"""Maestro itself sends requests to the SDK and receives the whole answers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from maestro.surfaces.mcp.http.internal_request import InternalRequest, send_int
 from maestro.testing.mcp_asgi import AsgiClient
 
 
-async def test_the_sdk_answers_a_handshake_with_its_session_id(client: AsgiClient, endpoint: McpEndpoint) -> None:
+async def test_the_sdk_answers_an_internal_handshake_with_a_session_id(
+    client: AsgiClient, endpoint: McpEndpoint
+) -> None:
     (session,) = endpoint.sessions
     hello = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": session.initialize_params}
     request = await send_internal_request(endpoint.engine, "POST", hello, session.caller)
@@ -17,7 +19,7 @@ async def test_the_sdk_answers_a_handshake_with_its_session_id(client: AsgiClien
     assert ended.status == 200
 
 
-async def test_a_request_disconnects_only_after_its_whole_answer() -> None:
+async def test_an_internal_request_disconnects_only_after_the_whole_answer() -> None:
     request = InternalRequest("POST", {"a": 1}, ((b"x", b"y"),), state="value")
     assert (b"x", b"y") in request.scope["headers"] and request.scope["state"] == "value"
     assert (await request.receive())["body"] == b'{"a":1}'

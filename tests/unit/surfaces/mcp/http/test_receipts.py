@@ -1,4 +1,4 @@
-"""Mail that answers showed: the proofs that a client has read an answer."""
+"""Mail in an answer is marked as delivered when the answer is sent, and as read after a later call of the client."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Outcome:
 
 
 class Shown:
-    """An answer that showed one message to a worker."""
+    """A server that sends messages to a worker and shows them in answers."""
 
     def __init__(self, server: Server, boss: Caller, worker: Caller) -> None:
         self.server, self.boss, self.worker = server, boss, worker
@@ -44,7 +44,9 @@ async def shown(server: Server, join: Callable[..., Any]) -> Shown:
     return Shown(server, await join("boss", mode="coordinate"), await join("w"))
 
 
-async def test_a_sent_answer_is_delivered_and_read_with_the_next_call_of_its_connection(shown: Shown) -> None:
+async def test_mail_in_a_sent_answer_is_delivered_and_read_after_the_next_call_of_its_connection(
+    shown: Shown,
+) -> None:
     await shown.receipts.finish_answer(await shown.show(), is_sent=True)
     assert await shown.status() == "delivered"
     await shown.receipts.confirm_read_mail(shown.worker, ("127.0.0.1", 2))
@@ -53,19 +55,19 @@ async def test_a_sent_answer_is_delivered_and_read_with_the_next_call_of_its_con
     assert await shown.status() == "read"
 
 
-async def test_a_much_later_call_over_another_connection_proves_the_reading(
+async def test_mail_is_read_after_a_much_later_call_over_another_connection(
     shown: Shown, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await shown.receipts.finish_answer(await shown.show(), is_sent=True)
     monkeypatch.setattr(receipts, "_TRANSIT_SECONDS_MAX", 0)
     await shown.receipts.confirm_read_mail(shown.boss, ("127.0.0.1", 2))
-    assert await shown.status() == "delivered"  # another caller proves nothing
+    assert await shown.status() == "delivered"  # the call of another caller is no proof
     await shown.receipts.confirm_read_mail(shown.worker, ("127.0.0.1", 2))
     assert await shown.status() == "read"
 
 
 @pytest.mark.parametrize("loss", ["not sent", "cancelled", "broken"])
-async def test_a_lost_answer_is_never_read(shown: Shown, loss: str) -> None:
+async def test_mail_in_a_lost_answer_is_never_marked_as_read(shown: Shown, loss: str) -> None:
     outcome = Outcome()
     answer = await shown.show(outcome=outcome)
     assert outcome.is_watched

@@ -1,4 +1,4 @@
-"""An MCP request over HTTP: which requests the fast path may answer."""
+"""Headers and session of an MCP request over HTTP decide whether the fast path may answer it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def receipts(server: Server) -> MailReceipts:
 
 
 class Made:
-    """An exchange, and the messages that it sent."""
+    """An exchange with the messages that the exchange has sent."""
 
     def __init__(
         self, receipts: MailReceipts, headers: dict[bytes, bytes], session: ProtocolSession | None = None
@@ -53,7 +53,7 @@ def test_only_a_request_without_a_session_and_a_revision_may_initialize(receipts
     assert not Made(receipts, USUAL, session_of(receipts)).exchange.may_initialize()
 
 
-def test_the_headers_of_a_modern_request_agree_with_its_body(receipts: MailReceipts) -> None:
+def test_a_modern_request_has_headers_that_agree_with_its_body(receipts: MailReceipts) -> None:
     modern = USUAL | {b"mcp-protocol-version": b"2026-07-28", b"mcp-method": b"tools/call"}
     assert Made(receipts, modern).exchange.is_modern(CALL)
     for change in (
@@ -64,7 +64,7 @@ def test_the_headers_of_a_modern_request_agree_with_its_body(receipts: MailRecei
         assert not Made(receipts, modern | change).exchange.is_modern(CALL)
 
 
-def test_an_established_request_has_a_ready_session_and_its_revision(receipts: MailReceipts) -> None:
+def test_an_established_request_has_a_ready_session_with_the_same_revision(receipts: MailReceipts) -> None:
     ready = session_of(receipts, is_ready=True, version=b"2025-06-18")
     assert Made(receipts, USUAL, ready).exchange.is_established()
     assert Made(receipts, USUAL | {b"mcp-protocol-version": b"2025-06-18"}, ready).exchange.is_established()
@@ -73,13 +73,13 @@ def test_an_established_request_has_a_ready_session_and_its_revision(receipts: M
     assert not Made(receipts, USUAL).exchange.is_established()
 
 
-def test_a_doubled_header_is_left_to_the_sdk(receipts: MailReceipts) -> None:
+def test_the_fast_path_does_not_answer_a_request_with_a_doubled_header(receipts: MailReceipts) -> None:
     exchange = Made(receipts, USUAL).exchange
     exchange.scope["headers"].append((b"accept", b"*/*"))
     assert not exchange.may_initialize()
 
 
-async def test_an_answer_names_the_session_of_its_client(receipts: MailReceipts) -> None:
+async def test_an_answer_names_the_mcp_session_of_the_client(receipts: MailReceipts) -> None:
     made = Made(receipts, USUAL, session_of(receipts))
     await made.exchange.send_answer(200, b"{}")
     assert (b"mcp-session-id", b"id") in made.sent[0]["headers"]

@@ -1,4 +1,4 @@
-"""A request that the SDK answers: the connection for the engine, and the relay of the answer."""
+"""The relay passes the answer of the SDK to the client, and records shown mail before the body is sent."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ def body(*, more: bool) -> Message:
     return {"type": "http.response.body", "body": b"x", "more_body": more}
 
 
-async def test_the_header_decides_how_long_a_client_waits() -> None:
+async def test_a_header_sets_the_longest_wait_of_a_client() -> None:
     connection = HttpConnection(WORKER, {b"maestro-mcp-wait-seconds": b"7"}, None, hang_up=lambda: None)
     assert connection.call_options(1, "wait", {}, "b").seconds_max == 7
     assert await connection.identify_caller("b") is WORKER
 
 
-async def test_a_client_that_leaves_before_the_end_of_its_answer_breaks_the_relay() -> None:
+async def test_the_relay_is_broken_if_the_client_leaves_before_the_end_of_the_answer() -> None:
     sent: list[Message] = []
 
     async def receive() -> Message:

@@ -1,4 +1,4 @@
-"""The register of MCP sessions: signed ids, valid after a restart, void after their end."""
+"""The ids of MCP sessions are signed, stay valid after a restart, and become void after the end of a session."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def session(server: Server) -> ProtocolSession:
     return ProtocolSession("id", WORKER, MailReceipts(server), None)
 
 
-def test_an_id_is_valid_for_its_caller_in_every_register_with_the_same_signature() -> None:
+def test_an_id_is_valid_only_for_its_caller_in_every_register_with_the_same_signature() -> None:
     session_id = SessionRegister(sign).create_id(WORKER, "codex-mcp-client")
     later = SessionRegister(sign)
     assert later.is_valid_id(session_id, WORKER) and not later.is_valid_id(session_id, OTHER)
@@ -50,10 +50,10 @@ def test_a_forgotten_id_stays_valid_and_a_void_id_does_not(
     assert not register.is_valid_id(session.client_id, WORKER)
     monkeypatch.setattr(session_registry, "_VOIDED_MAX", 0)
     register.void_session(session)
-    assert register._voided == {}  # the memory of void ids is bounded
+    assert register._voided == {}  # the number of remembered void ids is limited
 
 
-def test_a_session_is_idle_later_while_it_has_listened(session: ProtocolSession) -> None:
+def test_a_session_that_has_listened_becomes_idle_later(session: ProtocolSession) -> None:
     session.touch()
     now = time.monotonic()
     soon, late = limits.mcp_never_listening_seconds_max, limits.mcp_no_longer_listening_seconds_max

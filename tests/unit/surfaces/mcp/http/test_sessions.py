@@ -1,4 +1,4 @@
-"""MCP sessions over HTTP: from the handshake to the end."""
+"""MCP sessions over HTTP are introduced to the SDK, end when they are idle, and end with their Maestro session."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from maestro.testing.mcp_asgi import AsgiClient, wait_until
 from maestro.testing.mcp_wire import tool_call_message
 
 
-async def test_an_idle_session_is_ended_and_starts_again_with_its_id(
+async def test_an_idle_mcp_session_is_ended_and_starts_again_with_the_same_id(
     client: AsgiClient, endpoint: McpEndpoint
 ) -> None:
     await client.send_request(
         tool_call_message("wait", {"timeout": 0})
-    )  # now the SDK knows the client, and its tasks count
+    )  # loads the SDK, so that its tasks are counted in `before`
     before = len(asyncio.all_tasks())
     others = [AsgiClient(endpoint, client.token) for _ in range(5)]
     for other in others:
@@ -45,25 +45,23 @@ async def test_the_end_of_a_maestro_session_ends_its_mcp_sessions(
     assert (await client.send_request(tool_call_message("whoami"))).status == 401
 
 
-async def test_a_session_that_the_sdk_does_not_know_is_introduced_once(
-    client: AsgiClient, endpoint: McpEndpoint
-) -> None:
+async def test_an_mcp_session_is_introduced_to_the_sdk_once(client: AsgiClient, endpoint: McpEndpoint) -> None:
     (session,) = endpoint.sessions
     assert not session.sdk_id and not endpoint.engine.is_loaded
     assert await endpoint.sessions.introduce_to_sdk(session)
     first = session.sdk_id
     assert first and first != session.client_id
     assert await endpoint.sessions.introduce_to_sdk(session) and session.sdk_id == first
-    await wait_until(lambda: session.notify_tools_changed is not None)  # the SDK has got the whole handshake
+    await wait_until(lambda: session.notify_tools_changed is not None)  # the SDK has received the whole handshake
 
 
-async def test_a_deleted_session_stays_deleted(client: AsgiClient, endpoint: McpEndpoint) -> None:
+async def test_a_request_to_a_deleted_mcp_session_is_refused(client: AsgiClient, endpoint: McpEndpoint) -> None:
     assert (await client.send_request(None, "DELETE")).status == 200
     assert len(endpoint.sessions) == 0
     assert (await client.send_request(tool_call_message("whoami"))).status == 404
 
 
-async def test_open_streams_decide_whether_a_client_gets_notifications(
+async def test_a_client_gets_notifications_of_tool_lists_only_while_a_stream_is_open(
     client: AsgiClient, endpoint: McpEndpoint
 ) -> None:
     (session,) = endpoint.sessions

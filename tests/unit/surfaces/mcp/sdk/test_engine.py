@@ -1,4 +1,4 @@
-"""The engine: waits, tools and resources by means of the SDK."""
+"""The engine answers waits, tool calls and resource requests with the SDK."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from maestro.testing.mcp_asgi import WAIT_SECONDS_MAX, AsgiClient, AsgiRequest, 
 from maestro.testing.mcp_wire import tool_call_message
 
 
-async def test_a_wait_reports_progress_and_ends_when_its_client_leaves(
+async def test_a_wait_reports_progress_and_ends_when_the_client_leaves(
     client: AsgiClient, monkeypatch: pytest.MonkeyPatch, server: Server
 ) -> None:
     monkeypatch.setattr(limits, "mcp_progress_seconds", 0.02)
@@ -51,7 +51,7 @@ async def test_the_stop_of_the_server_answers_an_open_wait(client: AsgiClient, e
     assert "The server stops" in result_of(request)["content"][0]["text"]
 
 
-async def test_an_unknown_tool_and_an_unknown_resource_are_errors_of_the_protocol(client: AsgiClient) -> None:
+async def test_an_unknown_tool_and_an_unknown_resource_are_protocol_errors(client: AsgiClient) -> None:
     unknown = result_of(await client.send_request(tool_call_message("fly")))
     assert unknown["message"] == "Unknown tool: fly"
     reading = {"jsonrpc": "2.0", "id": 2, "method": "resources/read", "params": {"uri": "maestro://nothing"}}
@@ -65,7 +65,7 @@ async def test_a_resource_is_read_as_text(client: AsgiClient) -> None:
     assert content["mimeType"] == "text/plain" and "You are w" in content["text"]
 
 
-async def test_a_resource_is_watched_until_it_is_unwatched(client: AsgiClient, endpoint: McpEndpoint) -> None:
+async def test_a_resource_is_watched_until_the_client_unsubscribes(client: AsgiClient, endpoint: McpEndpoint) -> None:
     (session,) = endpoint.sessions
     params = {"uri": "maestro://inbox"}
     await client.send_request({"jsonrpc": "2.0", "id": 2, "method": "resources/subscribe", "params": params})

@@ -1,4 +1,4 @@
-"""The MCP session over one pipe: the fast path first, the SDK with the client's handshake afterwards."""
+"""An MCP session over a pipe is answered by the fast path first, and by the SDK when a call needs the SDK."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 
 
 class MemoryPipe:
-    """A pipe in memory: the client's lines go in, the answers come out. The client confirms every mark."""
+    """A pipe in memory with the client's lines as input and the answers as output. The client confirms every mark."""
 
     def __init__(self) -> None:
         self.input: asyncio.Queue[bytes | None] = asyncio.Queue()
@@ -62,7 +62,9 @@ async def pipe(server: Server, endpoint: McpEndpoint, dana: Caller, vc: str) -> 
         await serving
 
 
-async def test_a_handshake_and_quick_calls_need_no_sdk(pipe: MemoryPipe, endpoint: McpEndpoint) -> None:
+async def test_a_handshake_and_quick_calls_are_answered_without_the_sdk(
+    pipe: MemoryPipe, endpoint: McpEndpoint
+) -> None:
     await pipe.write(INITIALIZE, INITIALIZED, tool_call_message("whoami", {}, 1))
     assert (await pipe.read())["result"]["protocolVersion"] == "2025-06-18"
     assert "You are w" in (await pipe.read())["result"]["content"][0]["text"]
@@ -74,13 +76,13 @@ async def test_the_sdk_gets_the_handshake_that_the_fast_path_answered(
 ) -> None:
     await pipe.write(INITIALIZE, INITIALIZED, tool_call_message("wait", {"timeout": 0.01}, 1))
     answers = [await pipe.read(), await pipe.read()]
-    assert [answer["id"] for answer in answers] == [0, 1]  # the SDK's second answer to the handshake is dropped
+    assert [answer["id"] for answer in answers] == [0, 1]  # the SDK answers the handshake too: this answer is dropped
     assert "result" in answers[1] and endpoint.engine.is_loaded
     await pipe.write(tool_call_message("whoami", {}, 2))
     assert (await pipe.read())["id"] == 2
 
 
-async def test_mail_is_read_when_the_relay_has_confirmed_the_answer(
+async def test_mail_is_marked_as_read_after_the_client_confirmed_the_answer(
     pipe: MemoryPipe, server: Server, dana: Caller, vc: str
 ) -> None:
     letter = mail_shapes.SendMail(to=["w"], project=vc, subject="Hi", message="There.")
@@ -94,7 +96,7 @@ async def test_mail_is_read_when_the_relay_has_confirmed_the_answer(
     assert [delivery.status for delivery in status.deliveries] == ["read"]
 
 
-async def test_an_unreadable_line_is_answered_with_an_error_and_ends_nothing(pipe: MemoryPipe) -> None:
+async def test_an_unknown_tool_and_empty_lines_do_not_end_the_mcp_session(pipe: MemoryPipe) -> None:
     await pipe.write(INITIALIZE, INITIALIZED)
     await pipe.read()
     await pipe.write(tool_call_message("fly", {}, 1))

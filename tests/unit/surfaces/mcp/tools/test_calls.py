@@ -1,4 +1,4 @@
-"""A tool call and what comes of it: the right operation, text that a model can use, errors that help."""
+"""A tool call runs the right operation and returns a text for the model; errors explain the next step."""
 
 from __future__ import annotations
 
@@ -37,7 +37,9 @@ async def bad(calls: ToolCalls, name: str, caller: Caller, **arguments: Any) -> 
     return answer.text
 
 
-async def test_a_task_from_its_creation_to_its_end(calls: ToolCalls, team: tuple[Caller, Caller]) -> None:
+async def test_tool_calls_create_start_report_document_and_complete_a_task(
+    calls: ToolCalls, team: tuple[Caller, Caller]
+) -> None:
     boss, worker = team
     assert "vc#1" in await good(calls, "task_create", boss, title="Parse", accept=["It parses, all of it"])
     assert "vc#2" in await good(calls, "task_create", boss, title="Print", depends_on="vc#1")
@@ -55,7 +57,7 @@ async def test_a_task_from_its_creation_to_its_end(calls: ToolCalls, team: tuple
     assert "completed" in done and "vc#2" in done
 
 
-async def test_mail_there_and_back(calls: ToolCalls, team: tuple[Caller, Caller]) -> None:
+async def test_tool_calls_send_read_answer_and_search_mail(calls: ToolCalls, team: tuple[Caller, Caller]) -> None:
     boss, worker = team
     sent = await good(calls, "send", boss, to="w", subject="Rebase", message="Now.", priority="high")
     message = sent.split()[0]
@@ -69,7 +71,7 @@ async def test_mail_there_and_back(calls: ToolCalls, team: tuple[Caller, Caller]
     assert "w: sent" in await good(calls, "send", boss, scope="all", subject="Freeze", message="Stop.")
 
 
-async def test_text_files_go_with_mail(calls: ToolCalls, team: tuple[Caller, Caller]) -> None:
+async def test_text_files_are_attached_to_mail_and_read_back(calls: ToolCalls, team: tuple[Caller, Caller]) -> None:
     boss, worker = team
     file = {"file_name": "repro.txt", "content": "bö\noom"}
     letter = {"to": "w", "subject": "Crash", "message": "See there."}
@@ -77,12 +79,14 @@ async def test_text_files_go_with_mail(calls: ToolCalls, team: tuple[Caller, Cal
     shown = await good(calls, "mail", worker, action="show", id=message)
     attached = next(word for word in shown.split() if word.startswith("att_"))
     assert await good(calls, "mail", worker, action="attachment", id=attached) == file["content"]
-    await good(calls, "send", worker, reply_to=message, message="Here.", attach=file)  # one is as good as a list
+    await good(
+        calls, "send", worker, reply_to=message, message="Here.", attach=file
+    )  # a single file is accepted in the place of a list
     for wrong in ("repro.txt", [{"file_name": "../x", "content": ""}], [{"file_name": "x"}], [file | {"mode": 1}]):
         assert "(invalid)" in await bad(calls, "send", boss, **letter, attach=wrong)
 
 
-async def test_issues_with_their_files_and_opened_again(
+async def test_tool_calls_open_answer_close_and_reopen_an_issue_with_files(
     calls: ToolCalls,
     team: tuple[Caller, Caller],
     join: Callable[..., Any],
@@ -103,12 +107,16 @@ async def test_issues_with_their_files_and_opened_again(
     assert "beads#1 ready" in await good(calls, "issues", boss, action="reopen", id="beads#1")
 
 
-async def test_a_wait_that_ends_without_anything_is_no_error(calls: ToolCalls, team: tuple[Caller, Caller]) -> None:
+async def test_a_wait_without_mail_ends_with_a_text_and_not_with_an_error(
+    calls: ToolCalls, team: tuple[Caller, Caller]
+) -> None:
     answer = await calls.call_tool("wait", {"timeout": 0.01}, team[1])
     assert not answer.is_error and "No mail within 0.01 s" in answer.text and "again" in answer.text
 
 
-async def test_a_wait_lasts_no_longer_than_its_client_does(calls: ToolCalls, team: tuple[Caller, Caller]) -> None:
+async def test_a_wait_lasts_at_most_as_long_as_the_client_waits(
+    calls: ToolCalls, team: tuple[Caller, Caller]
+) -> None:
     for timeout in ({"timeout": 3600}, {"timeout": "1h"}, {}):
         answer = await calls.call_tool("wait", timeout, team[1], CallOptions(seconds_max=0.02))
         assert "No mail within 0.02 s" in answer.text
@@ -139,14 +147,14 @@ async def test_a_wait_lasts_no_longer_than_its_client_does(calls: ToolCalls, tea
         ("send", {"to": "nobody-here", "subject": "s", "message": "m"}, 'sessions(action="list", active=true)'),
     ],
 )
-async def test_what_is_wrong_is_said_so_that_one_can_go_on(
+async def test_the_error_of_an_invalid_call_names_the_problem_and_valid_values(
     calls: ToolCalls, team: tuple[Caller, Caller], name: str, arguments: dict[str, Any], said: str
 ) -> None:
     answer = await calls.call_tool(name, arguments, team[1])
     assert answer.is_error and said in answer.text
 
 
-async def test_what_is_quick_and_what_is_not(calls: ToolCalls, team: tuple[Caller, Caller]) -> None:
+async def test_only_calls_that_do_not_wait_or_act_are_quick(calls: ToolCalls, team: tuple[Caller, Caller]) -> None:
     boss, worker = team
     quick = [("inbox", {}), ("tasks", {"action": "show"}), ("ask", {"title": "?"}), ("tasks", {})]
     slow = [
@@ -161,33 +169,37 @@ async def test_what_is_quick_and_what_is_not(calls: ToolCalls, team: tuple[Calle
     assert not calls.is_quick("sessions", {"action": "stop"}, boss)
 
 
-async def test_the_same_key_does_it_once(calls: ToolCalls, team: tuple[Caller, Caller]) -> None:
+async def test_calls_with_the_same_idempotency_key_run_once(calls: ToolCalls, team: tuple[Caller, Caller]) -> None:
     order = CallOptions(idempotency_key="relay-1")
     first = await calls.call_tool("task_create", {"title": "Once"}, team[0], order)
     assert await calls.call_tool("task_create", {"title": "Once"}, team[0], order) == first
     assert "vc#2" not in await good(calls, "tasks", team[0], action="list")
 
 
-async def test_what_cannot_be_told_twice_is_not_done_again(calls: ToolCalls, team: tuple[Caller, Caller]) -> None:
+async def test_a_repeated_call_of_an_action_is_refused_because_its_result_is_not_known(
+    calls: ToolCalls, team: tuple[Caller, Caller]
+) -> None:
     order = CallOptions(is_repeated=True)
     stopped = await calls.call_tool("sessions", {"action": "stop", "id": "w"}, team[0], order)
     assert stopped.is_error and "The result of the call is not known" in stopped.text
     assert not (await calls.call_tool("wait", {"timeout": 0.01}, team[0], order)).is_error
 
 
-async def test_the_person_names_a_project(calls: ToolCalls, dana: Caller, vc: str) -> None:
+async def test_the_person_names_the_project_of_a_call(calls: ToolCalls, dana: Caller, vc: str) -> None:
     assert "vc#1" in await good(calls, "task_create", dana, title="A", project="vc")
     assert "not_found" in await bad(calls, "tasks", dana, action="ready", project="none")
 
 
-async def test_whoami_is_the_primer_and_names_tools(calls: ToolCalls, team: tuple[Caller, Caller]) -> None:
+async def test_whoami_returns_the_primer_with_tool_calls(calls: ToolCalls, team: tuple[Caller, Caller]) -> None:
     text = await good(calls, "whoami", team[1])
     assert text.startswith("You are w, worker in Maestro, project vc") and "inbox()" in text
     assert "maestro " not in text
     assert "spawn(" in await good(calls, "whoami", team[0])
 
 
-async def test_a_bug_is_an_answer_too(server: Server, team: tuple[Caller, Caller]) -> None:
+async def test_an_unexpected_exception_is_answered_as_an_internal_error(
+    server: Server, team: tuple[Caller, Caller]
+) -> None:
     def broken(answer: object) -> str:
         raise KeyError("x")
 

@@ -1,4 +1,4 @@
-"""Receipts of mail that an answer showed."""
+"""A receipt of shown mail is confirmed as delivered or read, and an invalid receipt is ignored."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from maestro.server.app import Server
 from maestro.surfaces.mcp.tools.receipts import confirm_receipt
 
 
-async def test_a_step_is_confirmed_for_the_mail_of_a_receipt(server: Server, join: Callable[..., Any]) -> None:
+async def test_confirming_a_receipt_marks_its_mail_as_delivered_or_read(
+    server: Server, join: Callable[..., Any]
+) -> None:
     boss, worker = await join("boss", mode="coordinate"), await join("w")
     letter = mail_shapes.SendMail(to=["w"], subject="Hi", message="There.")
     sent = await server.call(mail.SEND, letter, caller=boss)

@@ -1,4 +1,4 @@
-"""Notifications of changed resources, for one client."""
+"""A client is notified of changes of the resources that the client watches."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from maestro.surfaces.mcp.tools.resource_updates import ResourceUpdates
 from maestro.surfaces.mcp.tools.resources import INBOX, READY, WatchedResource
 
 
-async def test_a_client_is_notified_of_its_watched_resources_only(server: Server, join: Callable[..., Any]) -> None:
+async def test_a_client_is_notified_only_of_its_watched_resources(server: Server, join: Callable[..., Any]) -> None:
     boss, worker = await join("boss", mode="coordinate"), await join("w")
     notified: asyncio.Queue[str] = asyncio.Queue()
     updates = ResourceUpdates(server, worker, stalled=lambda: None)
@@ -32,7 +32,9 @@ async def test_a_client_is_notified_of_its_watched_resources_only(server: Server
     updates.close()
 
 
-async def test_the_last_unwatched_resource_ends_the_task(server: Server, join: Callable[..., Any]) -> None:
+async def test_unwatching_the_last_resource_ends_the_task_of_the_updates(
+    server: Server, join: Callable[..., Any]
+) -> None:
     worker = await join("w")
     updates = ResourceUpdates(server, worker, stalled=lambda: None)
 

@@ -1,4 +1,4 @@
-"""Which events change which resource."""
+"""Each event changes the resources that show its subject."""
 
 from __future__ import annotations
 
@@ -34,6 +34,8 @@ TOPICS = [
         ("run.started", "run_1", {}, set()),
     ],
 )
-def test_an_event_touches_what_it_is_about(kind: str, subject: str, data: dict[str, Any], uris: set[str]) -> None:
+def test_an_event_changes_the_watched_resources_that_show_its_subject(
+    kind: str, subject: str, data: dict[str, Any], uris: set[str]
+) -> None:
     event = Event(1, datetime.now(UTC), "prj_vc", kind, 1, "ses_x", subject, data)
     assert find_changed_uris(event, TOPICS, BOXES) == uris

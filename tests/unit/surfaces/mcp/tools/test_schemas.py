@@ -1,4 +1,4 @@
-"""The schemas of tools: the tools and arguments of each role, and the number of tokens of the list."""
+"""The list of tool schemas contains the tools and arguments of the role, within a limit of tokens."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ WORKER, COORDINATOR, PERSON = (Caller(role, role.value) for role in (Role.WORKER
 
 
 @pytest.mark.parametrize(("caller", "bar"), [(WORKER, 2_500), (COORDINATOR, 4_000), (PERSON, 4_000)])
-def test_the_whole_list_stays_below_its_number_of_tokens(caller: Caller, bar: int) -> None:
+def test_the_list_of_tools_of_each_role_stays_below_its_limit_of_tokens(caller: Caller, bar: int) -> None:
     listed = schemas.list_tools(caller)
     text = json.dumps(listed, separators=(",", ":"))
     assert count_tokens(text) <= bar * LIMIT_SHARE_MAX  # counted with o200k_base: see maestro.testing.tokens
-    assert len(text) / 3.2 <= bar  # a second estimate: 3.2 characters a token
+    assert len(text) / 3.2 <= bar  # a second estimate, with 3.2 characters for each token
 
 
 def names(caller: Caller) -> list[str]:
@@ -31,7 +31,7 @@ def actions(caller: Caller, name: str) -> list[str]:
     return found
 
 
-def test_each_role_gets_the_tools_that_it_may_call() -> None:
+def test_each_role_gets_exactly_the_tools_of_its_operations() -> None:
     assert {"spawn", "run", "worktrees"} == set(names(COORDINATOR)) - set(names(WORKER))
     assert names(COORDINATOR) == names(PERSON) == [tool.name for tool in tool_list.ALL_TOOLS]
     assert "reject" in actions(COORDINATOR, "task_update") and "reject" not in actions(WORKER, "task_update")
@@ -46,7 +46,7 @@ def test_the_rights_of_a_member_remove_and_add_tools() -> None:
     assert "spawn" in names(allowed) and "run" not in names(allowed)
 
 
-def test_a_schema_has_only_the_parts_that_a_call_needs() -> None:
+def test_a_tool_schema_contains_only_the_parts_that_a_call_needs() -> None:
     listed = {tool["name"]: tool["inputSchema"] for tool in schemas.list_tools(WORKER)}
     assert listed["whoami"] == {"type": "object", "properties": {}}
     assert listed["task_create"]["required"] == ["title"]
@@ -64,7 +64,7 @@ def test_a_schema_has_only_the_parts_that_a_call_needs() -> None:
     assert "$ref" not in text and "maxLength" not in text and '"default"' not in text
 
 
-def test_only_the_person_names_a_project() -> None:
+def test_only_the_tools_of_the_person_have_the_argument_project() -> None:
     for tool in schemas.list_tools(WORKER):
         assert "project" not in tool["inputSchema"]["properties"]
     (mine,) = [tool for tool in schemas.list_tools(PERSON) if tool["name"] == "tasks"]

@@ -1,4 +1,4 @@
-"""Notifications of changed tool lists."""
+"""A client is notified once when its list of tools has changed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WORKER, COORDINATOR = Caller(Role.WORKER, "w"), Caller(Role.COORDINATOR, "w")
 
 
 class Client:
-    """A client that counts its notifications, and whose caller can change."""
+    """A client with a changeable caller that counts the received notifications."""
 
     def __init__(self) -> None:
         self.caller = WORKER
@@ -33,7 +33,7 @@ class Client:
         self.notified.set()
 
 
-async def test_a_client_is_notified_once_of_a_changed_list() -> None:
+async def test_a_client_is_notified_once_of_a_changed_tool_list() -> None:
     client = Client()
     client.listing.note_listed_tools(WORKER)
     await client.listing.notify_if_changed()
@@ -44,7 +44,7 @@ async def test_a_client_is_notified_once_of_a_changed_list() -> None:
     assert client.notifications == 1
 
 
-async def test_a_client_without_a_list_a_stream_or_a_valid_token_is_not_notified() -> None:
+async def test_a_client_without_a_tool_list_a_stream_or_a_valid_token_is_not_notified() -> None:
     client = Client()
     client.caller = COORDINATOR
     await client.listing.notify_if_changed()  # the client has no list yet
@@ -57,7 +57,7 @@ async def test_a_client_without_a_list_a_stream_or_a_valid_token_is_not_notified
     assert client.notifications == 0
 
 
-async def test_only_watched_lists_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_only_watched_tool_lists_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tool_list_watch, "_GATHER_SECONDS", 0)
     watch, watched, removed = ToolListWatch(), Client(), Client()
     for client in (watched, removed):
@@ -72,9 +72,9 @@ async def test_only_watched_lists_are_checked(monkeypatch: pytest.MonkeyPatch) -
     assert (watched.notifications, removed.notifications) == (1, 0)
 
 
-async def test_a_list_is_watched_within_its_block() -> None:
+async def test_a_tool_list_is_watched_only_within_the_with_block() -> None:
     watch, client = ToolListWatch(), Client()
     with watch.watch_list(client.listing) as listing:
         assert listing is client.listing
     watch.schedule_check()
-    assert watch._checking is None  # no list is left to check
+    assert watch._checking is None  # the check has not started, because no list is watched
