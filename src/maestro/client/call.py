@@ -1,6 +1,7 @@
 """Run one command on the server without a terminal, and return its output (docs/frames.md).
 
-Runners use this module. A runner lives as long as its program: the module must not import large modules.
+Runners, `maestro up`, the connect commands and `maestro doctor` use this module. A runner lives as long as its
+program, so the module must not import large modules.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from maestro import __version__
 from maestro.client import main
 from maestro.wire import frames
 
-_SECONDS_MAX = 30.0
+_SILENCE_SECONDS_MAX = 30.0  # without a byte from the server
+_CALLER_VARIABLES = ("MAESTRO_TOKEN", "MAESTRO_SESSION_ID")
 
 
 class CommandAnswer:
@@ -24,11 +26,16 @@ class CommandAnswer:
         self.err = err
 
 
-def run_on_server(arguments: list[str], *, path: str, environment: dict[str, str]) -> CommandAnswer:
+def caller_variables() -> dict[str, str]:
+    """Return the variables of this process by which the server identifies a session."""
+    return {name: value for name in _CALLER_VARIABLES if (value := main.read_variable(name))}
+
+
+def run_on_server(arguments: list[str], *, socket_path: str, environment: dict[str, str]) -> CommandAnswer:
     """Run one command; raise OSError if no server answers, or the server goes away before the answer is complete."""
-    sock = main.connect_to_server(path)
+    sock = main.connect_to_server(socket_path)
     try:
-        sock.settimeout(_SECONDS_MAX)
+        sock.settimeout(_SILENCE_SECONDS_MAX)
         _send_frame(sock, frames.REQUEST, _request_payload(arguments, environment))
         return _read_answer(sock)
     finally:
@@ -36,7 +43,8 @@ def run_on_server(arguments: list[str], *, path: str, environment: dict[str, str
 
 
 def _request_payload(arguments: list[str], environment: dict[str, str]) -> bytes:
-    fields = [b"runner", __version__.encode(), b"000", b"0", b"-"]
+    client, terminals, columns, directory = b"runner", b"000", b"0", b"-"  # without a terminal and a directory
+    fields = [client, __version__.encode(), terminals, columns, directory]
     fields += [os.fsencode(f"{name}={value}") for name, value in environment.items()]
     return frames.pack_request(fields, [os.fsencode(argument) for argument in arguments])
 
@@ -65,7 +73,7 @@ def _read_bytes(sock: _socket.socket, size: int) -> bytes:
     while have < size:
         data = sock.recv(min(size - have, main.CHUNK_BYTES))
         if not data:
-            raise ConnectionResetError("the server went away")
+            raise ConnectionResetError("the server closed the connection before the answer was complete")
         parts.append(data)
         have += len(data)
     return b"".join(parts)

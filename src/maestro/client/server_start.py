@@ -107,11 +107,9 @@ def require_person() -> None:
 
 def recovery_report(path: str, *, as_json: bool) -> bytes:
     """Return the server's recovery report: the sessions that ran when it started. Empty without a report."""
-    names = ("MAESTRO_TOKEN", "MAESTRO_SESSION_ID")
-    environment = {name: value for name in names if (value := main.read_variable(name))}
     arguments = ["recovery", "--json"] if as_json else ["recovery"]
     try:
-        answer = call.run_on_server(arguments, path=path, environment=environment)
+        answer = call.run_on_server(arguments, socket_path=path, environment=call.caller_variables())
     except OSError:
         return b""
     return answer.out if answer.code == 0 else b""

@@ -292,7 +292,7 @@ class FileMissing(StorageDamaged):
 
 
 class DataInUse(StorageFailed):
-    """Another server uses the data directory."""
+    """Another process uses the data directory."""
 
     code = "data_in_use"
     retryable = False

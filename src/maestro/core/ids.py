@@ -13,7 +13,9 @@ from typing import Literal, get_args
 
 from maestro.core.clock import to_micros
 
-Prefix = Literal["prj", "wsp", "tsk", "doc", "rep", "ses", "msg", "att", "mem", "tea", "ask", "psh", "run", "gat"]
+Prefix = Literal[
+    "prj", "wsp", "tsk", "doc", "rep", "ses", "msg", "ntf", "att", "mem", "tea", "ask", "psh", "run", "gat"
+]
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 _PAIRS = [a + b for a in _ALPHABET for b in _ALPHABET]

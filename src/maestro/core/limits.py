@@ -6,9 +6,8 @@ from __future__ import annotations
 body_bytes_max = 24 * 1024 * 1024  # the largest document in base 64
 stdin_bytes_max = 16 * 1024 * 1024
 http_header_bytes_max = 64 * 1024
-refused_body_read_seconds_max = (
-    5  # for the rest of a refused body: a sender reads the answer only after the whole body
-)
+# For the rest of a refused body: a sender reads the answer only after the whole body.
+refused_body_read_seconds_max = 5
 idempotency_key_chars_max = 200
 idempotency_days_kept = 7
 http_head_seconds_max = 10  # until the head of a request is complete; and until a connection identifies its caller
@@ -120,10 +119,17 @@ model_chars_max = 200
 member_operations_max = 200  # allowed or denied operations of one member
 team_members_max = 200
 choices_max = 20
-webhook_seconds_max = 10
+notification_seconds_max = 10  # one attempt of a channel
+notification_hold_seconds = 5  # the reason of a notification must hold for this time
+notification_gap_seconds = 60  # between two notifications about one session, other than asks
+notification_pauses_seconds = (5, 30, 120, 600, 3600, 4 * 3600)  # before each further attempt of a webhook
+notification_days = 7  # how long finished notifications are kept
+notifications_in_round_max = 20
 
 # Sessions
 session_lease_seconds = 120
+presence_online_seconds_max = 120  # since the last sign of life of an agent that counts as online
+agent_tasks_shown_max = 20  # held tasks of one agent in a list of agents
 session_lease_without_process_seconds = 900  # of a session without a process, which only renews its lease
 session_grace_seconds = 10  # after the end of the session's process
 sleep_grace_seconds = 90  # after the machine slept, or the server did not run
@@ -191,6 +197,11 @@ hook_body_bytes_max = 24 * 1024 * 1024  # a payload contains the output of a too
 hook_text_bytes_max = 8_000
 hook_message_bytes_max = 4_000  # of one message; a command shows the rest
 hook_messages_max = 10
+prompt_read_chars_max = 1_000  # read from a prompt for its beginning
+window_ask_poll_seconds = 0.5  # between two looks at the record of a program with an open dialog
+window_ask_settle_seconds = 0.1  # a program may complete its record after its dialog opened
+held_ask_settle_seconds = 0.5  # the same for a program whose hook waits beside its dialog
+prompt_beginning_chars_max = 80  # kept of the last prompt, to tell windows apart
 hook_answers_max = 200  # kept answers of one session whose reading is not confirmed
 hook_stops_in_a_row_max = 8  # stops in a row that mail prevents
 transcript_bytes_max = 64 * 1024 * 1024  # of a program's transcript, in one read

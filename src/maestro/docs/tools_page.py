@@ -1,4 +1,4 @@
-"""The generated page about tools: every fact comes from a tool's descriptor."""
+"""Write the reference page about tools from their descriptors."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _rows(tools: list[ToolDescriptor]) -> Iterable[tuple[str, list[str]]]:
     yield "program", [tool.title for tool in tools]
     yield "tested version", [tool.connect.tested_version if tool.connect else "" for tool in tools]
     yield "aliases", [_code(tool.aliases) for tool in tools]
-    yield "drivers, and the source of the state", [_drivers(tool.abilities) for tool in tools]
+    yield "drivers, each with its state reporter", [_drivers(tool.abilities) for tool in tools]
     for name, title in _ABILITIES.items():
         yield title, ["yes" if getattr(tool.abilities, name) else "no" for tool in tools]
     yield "calls Maestro by", [tool.abilities.reach.value for tool in tools]
@@ -46,9 +46,9 @@ def _rows(tools: list[ToolDescriptor]) -> Iterable[tuple[str, list[str]]]:
     yield "settings files of the user", [_settings(tool, SettingsScope.USER) for tool in tools]
     yield "settings files of a project", [_settings(tool, SettingsScope.PROJECT) for tool in tools]
     yield "hook events", [_code(tool.hooks.events) if tool.hooks else "" for tool in tools]
-    yield "variables that mark an agent", [_code(tool.environment.agent_marks) for tool in tools]
-    yield "variables that a new agent does not inherit", [_prefixes(tool) for tool in tools]
-    yield "variables that a new agent inherits", [_code(tool.environment.kept_variables) for tool in tools]
+    yield "variables that mark the commands of the program", [_code(tool.environment.agent_marks) for tool in tools]
+    yield "variables that a new program does not inherit", [_prefixes(tool) for tool in tools]
+    yield "exceptions, which a new program inherits", [_code(tool.environment.kept_variables) for tool in tools]
 
 
 def _code(names: Iterable[str]) -> str:
@@ -80,9 +80,9 @@ def _settings(tool: ToolDescriptor, scope: SettingsScope) -> str:
     if tool.connect is None:
         return ""
     home, directory = Path("/person"), Path("/project")
-    top, shown = (home, "~/") if scope is SettingsScope.USER else (directory, "")
+    top, prefix = (home, "~/") if scope is SettingsScope.USER else (directory, "")
     targets = tool.connect.settings_targets(scope, MaestroCommand("maestro"), directory, {"HOME": str(home)})
-    return _code(shown + target.path.relative_to(top).as_posix() for target in targets)
+    return _code(prefix + target.path.relative_to(top).as_posix() for target in targets)
 
 
 def _prefixes(tool: ToolDescriptor) -> str:

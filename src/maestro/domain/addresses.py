@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import enum
 import re
+from functools import lru_cache
 
 import msgspec
 
@@ -52,6 +53,7 @@ _KIND_BY_ID_PREFIX = {
 }
 
 
+@lru_cache(1024)  # sending a message parses its address several times
 def parse_address(text: str) -> Address:
     """Return the parsed address; refuse a text that is not an address."""
     text = text.strip()

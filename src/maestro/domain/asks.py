@@ -53,6 +53,8 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     answered_by: str | None
     created_at: datetime
     answered_at: datetime | None
+    in_own_window: bool = False  # the person answers in the session's own window, not in Maestro
+    window: str = ""  # the terminal and the directory of the session's window
 
 
 def resolve_answer(ask: Ask, text: str) -> str:
@@ -75,6 +77,15 @@ def resolve_answer(ask: Ask, text: str) -> str:
     if ask.kind is AskKind.QUESTION and ask.session_id is not None:
         return text
     raise errors.Invalid(f"{text!r} is not one of the choices.", hint=_answer_hint(ask))
+
+
+def require_answerable(ask: Ask) -> None:
+    """Refuse an answer to an ask that waits only in the session's own window."""
+    if ask.in_own_window and ask.status is AskStatus.OPEN:
+        raise errors.Conflict(
+            f"{ask.asked_by} waits for the answer in its own window, and takes no answer from Maestro.",
+            hint=f"Answer in its own window: {ask.window}." if ask.window else "Answer in its own window.",
+        )
 
 
 def require_open(ask: Ask) -> None:

@@ -48,6 +48,7 @@ class EventKind(enum.StrEnum):
     SESSION_REPORTED = "session.reported"
     SESSION_ADOPTED = "session.adopted"
     SESSION_GRANTED = "session.granted"
+    SESSION_RENAMED = "session.renamed"
     SESSION_LOST = "session.lost"
     SESSION_RESUMED = "session.resumed"
     SESSION_TURN_ENDED = "session.turn_ended"

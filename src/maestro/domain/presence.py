@@ -13,7 +13,7 @@ from maestro.domain.sessions import SessionMode, SessionStatus
 class Presence(enum.StrEnum):
     """Whether an agent can be reached now."""
 
-    ONLINE = "online"  # a sign of life came within moments, or the agent is connected
+    ONLINE = "online"  # a sign of life came within `limits.presence_online_seconds_max`, or the agent is connected
     AWAY = "away"  # the session has not ended, but is silent
     OFFLINE = "offline"  # no session runs in the checkout
 

@@ -1,4 +1,4 @@
-"""Decide which folders a gate or set-up command sees in a sandbox, and build the arguments of bubblewrap. Pure."""
+"""The values of a sandbox, and the arguments and environment of bubblewrap. This module does no I/O."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ISOLATION = (
 
 
 class SandboxMode(enum.StrEnum):
-    """Where the gates and set-up commands of a project run."""
+    """How the gates and set-up commands of a project are isolated."""
 
     NONE = "none"  # as the server's user, with all rights of this user
     BUBBLEWRAP = "bubblewrap"
@@ -39,20 +39,20 @@ NO_SANDBOX = Sandbox()
 
 
 class Mounts(msgspec.Struct, frozen=True, kw_only=True):
-    """The folders of one command, as absolute paths.
+    """The paths that one command sees, all absolute.
 
-    The rule for an inner folder replaces the rule for the outer one.
+    The rule for an inner folder replaces the rule for the outer folder.
     """
 
-    home: str  # appears empty, like the hidden folders
-    hidden: tuple[str, ...] = ()
+    home: str  # the home folder of the person; the command sees an empty folder
+    hidden: tuple[str, ...] = ()  # more folders that the command sees as empty folders
     readable: tuple[str, ...]
     writable: tuple[str, ...]
     protected: tuple[str, ...] = ()  # files inside writable folders that stay read-only
 
 
 def contains_path(outer: str, inner: str) -> bool:
-    """Return whether `inner` is the folder `outer` or lies in it."""
+    """Return whether `inner` is the folder `outer` or lies in `outer`."""
     return inner == outer or inner.startswith(outer.rstrip("/") + "/")
 
 
@@ -61,12 +61,12 @@ def paths_overlap(path: str, other: str) -> bool:
     return contains_path(path, other) or contains_path(other, path)
 
 
-def is_cache_folder(path: str) -> bool:
+def is_valid_cache_path(path: str) -> bool:
     """Return whether a path can be a cache: absolute, not the root, and without `..`."""
     return path.startswith("/") and bool(path.strip("/")) and ".." not in path.split("/")
 
 
-def build_arguments(mounts: Mounts, *, directory: str) -> list[str]:
+def build_bubblewrap_arguments(mounts: Mounts, *, directory: str) -> list[str]:
     """Return the arguments of bubblewrap up to the command."""
     options = dict.fromkeys((_TMP, mounts.home, *mounts.hidden), "--tmpfs")
     options |= dict.fromkeys(mounts.readable, "--ro-bind") | dict.fromkeys(mounts.writable, "--bind")
@@ -80,7 +80,10 @@ def build_arguments(mounts: Mounts, *, directory: str) -> list[str]:
 
 
 def build_environment(environment: Mapping[str, str], *, home: str) -> dict[str, str]:
-    """Return an environment without variables that lead to the server or to sockets of the person."""
+    """Return an environment without variables that lead to the server or to sockets of the person.
+
+    `home` becomes HOME; TMPDIR is /tmp.
+    """
     kept = {
         name: value
         for name, value in environment.items()

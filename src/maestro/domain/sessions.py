@@ -91,6 +91,15 @@ class Session(msgspec.Struct, frozen=True):
     grant: Permission = Permission.PLAN  # the highest level that the session may give to sessions that it starts
 
 
+class SessionWindow(msgspec.Struct, frozen=True):
+    """The window of a session: its terminal and directory, and the person's last prompt in the window."""
+
+    session_id: str
+    terminal: str = ""  # the terminal, for example `tmux %5, pts/3`; empty if unknown
+    directory: str = ""
+    last_prompt: str = ""  # the beginning of the person's last prompt
+
+
 class Contact(msgspec.Struct, frozen=True):
     """Another session in short: its name, its status, and the time of its last sign of life."""
 

@@ -82,9 +82,8 @@ class MirroredIssue(msgspec.Struct, frozen=True):
     stamp: str = ""  # differs after each possible change in the tracker
     dirty: bool = True  # Maestro has changes that the tracker does not have yet
     is_being_created: bool = False  # Maestro began to create the issue, and the result is not known
-    state_being_written: str = (
-        ""  # the state that Maestro is writing: a state read back from the tracker is no change
-    )
+    # The state that Maestro is writing: a state read back from the tracker is no change.
+    state_being_written: str = ""
     last_message_seq: int = 0  # the last message of the issue's thread that was handled
     problem: str = ""  # why the tracker refuses the issue
     failures: int = 0

@@ -39,7 +39,7 @@ async def run_command(
         directory = os.path.realpath(directory)
         mounts = await asyncio.to_thread(find_mounts, sandbox, directory, environment.get("PATH", ""))
         environment = sandboxes.build_environment(environment, home=mounts.home)
-        prefix = [_find_program(), *sandboxes.build_arguments(mounts, directory=directory)]
+        prefix = [_find_program(), *sandboxes.build_bubblewrap_arguments(mounts, directory=directory)]
         await _check_sandbox(prefix, directory, environment)
     return await shell_command.run_command(
         command,

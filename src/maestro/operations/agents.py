@@ -22,7 +22,7 @@ class ListAgents(InProject, frozen=True, kw_only=True):
 
 
 class AgentList(msgspec.Struct, frozen=True, kw_only=True):
-    """Agents, the nearest first. `reached` is false when only online agents were wanted and no agent is online."""
+    """Agents, online agents first. `reached` is false when only online agents were wanted and no agent is online."""
 
     agents: list[Agent]
     online: int

@@ -11,10 +11,12 @@ from maestro.operations import (
     issues,
     mail,
     members,
+    notifications,
     primer,
     projects,
     runs,
     server,
+    session_settings,
     sessions,
     spawning,
     tasks,
@@ -38,6 +40,7 @@ REGISTRY: dict[str, Operation] = {
         members,
         teams,
         sessions,
+        session_settings,
         primer,
         agents,
         spawning,
@@ -50,6 +53,7 @@ REGISTRY: dict[str, Operation] = {
         files,
         mail,
         asks,
+        notifications,
         server,
     )
     for operation in module.ALL

@@ -15,7 +15,6 @@ from maestro.domain.asks import Ask
 from maestro.domain.callers import Callers, Role
 from maestro.domain.conversations import SessionUsage
 from maestro.domain.documents import ReportKind
-from maestro.domain.members import Permission
 from maestro.domain.sessions import Contact, Session, SessionMode, SessionStatus, StatusSignal
 from maestro.operations import fields
 from maestro.operations.base import GET, POST, CommandSyntax, Effect, InProject, ListPage, Operation, Request
@@ -58,6 +57,7 @@ class RegisterSession(InProject, frozen=True, kw_only=True):
     ] = []
     path: Annotated[str, Meta(max_length=4096, pattern=fields.TEXT, description="The session's directory.")] = ""
     grant: fields.Grant | None = None
+    numbered: Annotated[bool, Meta(description="If the name is taken, add the first free number: `ada-2`.")] = False
 
 
 class RegisteredSession(Session, frozen=True, kw_only=True):
@@ -140,12 +140,24 @@ class ListSessions(InProject, frozen=True, kw_only=True):
     ) = None
     siblings: Annotated[bool, Meta(description="Only sessions with the same coordinator as you.")] = False
     my_workers: Annotated[bool, Meta(description="Only sessions that you started.")] = False
+    all_projects: Annotated[bool, Meta(description="The live sessions of all projects. Only for the person.")] = False
     limit: fields.Limit = limits.page_items_default
     cursor: fields.PageCursor = ""
 
 
+class ListedSession(Session, frozen=True, kw_only=True):
+    """A session in a list, with the facts by which the person tells sessions apart."""
+
+    project: str  # the project's name
+    branch: str | None = None  # the branch of the session's own worktree
+    work: list[TaskReference] = []  # the held tasks, else the tasks for which the session was started
+    unread: int = 0
+    terminal: str = ""  # for example `tmux %5, pts/3`; empty if unknown
+    last_prompt: str = ""  # the beginning of the person's last prompt; only the person sees it
+
+
 class SessionList(ListPage, frozen=True, kw_only=True):
-    sessions: list[Session]
+    sessions: list[ListedSession]
 
 
 class OneSession(InProject, frozen=True, kw_only=True):
@@ -228,20 +240,6 @@ class AdoptSessions(InProject, frozen=True, kw_only=True):
     ) = None
 
 
-class GrantSession(OneSession, frozen=True, kw_only=True):
-    grant: Annotated[
-        Permission,
-        Meta(
-            description="The highest permission level that the session may give to sessions it starts from now on.",
-            extra={"label": "LEVEL"},
-        ),
-    ]
-
-
-class GrantedSession(Session, frozen=True, kw_only=True):
-    """A session with its new grant."""
-
-
 class AdoptedSessions(msgspec.Struct, frozen=True, kw_only=True):
     """Adopted sessions and their new coordinator."""
 
@@ -304,12 +302,13 @@ LIST = Operation(
     callers=Callers.KNOWN,
     http=GET("/api/sessions"),
     summary="List sessions with their status.",
-    effect=Effect.READ,
+    effect=Effect.SCAN,
     command=CommandSyntax("session list"),
     examples=(
         "maestro session list --active",
         "maestro session list --siblings",
         "maestro session list --my-workers",
+        "maestro session list --all-projects",
     ),
     errors=(NotFound,),
 )
@@ -376,17 +375,5 @@ ADOPT = Operation(
     examples=("maestro session adopt old-boss --by new-boss",),
     errors=(NotFound, NotPermitted, Conflict),
 )
-GRANT = Operation(
-    "session.grant",
-    GrantSession,
-    GrantedSession,
-    callers=Callers.PERSON,
-    http=POST("/api/sessions/{id}/grant"),
-    summary="Set the highest permission level that a session may give to sessions it starts.",
-    effect=Effect.WRITE,
-    command=CommandSyntax("session grant", ("id", "grant")),
-    examples=("maestro session grant lead full", "maestro session grant lead edit"),
-    errors=(NotFound, NotPermitted),
-)
 
-ALL = (REGISTER, HEARTBEAT, END, LIST, SHOW, EXPLAIN, WAIT, REPORT, ADOPT, GRANT, WHOAMI)
+ALL = (REGISTER, HEARTBEAT, END, LIST, SHOW, EXPLAIN, WAIT, REPORT, ADOPT, WHOAMI)

@@ -8,27 +8,26 @@ import os
 import sys
 import time
 
-from maestro.runner.supervise import Runner
+from maestro.runner.main_loop import Runner
 from maestro.wire import runner_folder, runner_order
 
 _RETRY_SECONDS = 0.02
 _LOCK_SECONDS_MAX = 30.0
 
 
-def main() -> int:
-    return run_order(sys.stdin.buffer.read())
+def main() -> None:
+    run_order(sys.stdin.buffer.read())
 
 
-def run_order(data: bytes) -> int:
+def run_order(data: bytes) -> None:
     """Run the program that an order names, to its end."""
     order = runner_order.decode_order(data)
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 0)
     os.close(null)
     os.chdir(order.folder)
-    if not _take_lock(order.epoch):
-        return 0  # another runner runs this start of the session, or has run it
-    return Runner(order).run_to_end()
+    if _take_lock(order.epoch):  # otherwise another runner runs this start of the session, or has run it
+        Runner(order).run_to_end()
 
 
 def _take_lock(epoch: int) -> bool:
@@ -60,4 +59,4 @@ def _last_epoch() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from maestro.runner.reading import READ_BYTES_MAX
 from maestro.wire import frames, runner_folder
 
 _BEHIND_BYTES_MAX = 4 << 20  # a peer that is further behind is disconnected
@@ -82,7 +83,7 @@ class ControlPeer:
         if not events & selectors.EVENT_READ or self._sock.fileno() < 0:
             return
         try:
-            data = self._sock.recv(1 << 16)
+            data = self._sock.recv(READ_BYTES_MAX)
         except BlockingIOError:
             return
         except OSError:
@@ -113,7 +114,7 @@ class ControlSocket:
     def __init__(self, folder: str, selector: selectors.BaseSelector) -> None:
         self._selector = selector
         self.peers: set[ControlPeer] = set()
-        self.on_leave: Callable[[], None] = lambda: None  # called when a peer has gone
+        self.on_peer_gone: Callable[[], None] = lambda: None  # called when a peer has gone
         os.chdir(folder)  # a bare name fits into every socket address
         if os.path.exists(runner_folder.CONTROL_SOCKET):
             os.unlink(runner_folder.CONTROL_SOCKET)
@@ -159,7 +160,7 @@ class ControlSocket:
 
     def _remove_peer(self, peer: ControlPeer) -> None:
         self.peers.discard(peer)
-        self.on_leave()
+        self.on_peer_gone()
 
 
 def parse_size(payload: bytes) -> tuple[int, int] | None:

@@ -99,7 +99,8 @@ class RunnerForker:
             for standard in (1, 2):
                 os.dup2(log, standard)
             os.close(log)
-            code = runner.run_order(order)
+            runner.run_order(order)
+            code = 0
         except Exception:  # noqa: BLE001 the last handler of this process: unexpected errors go to its log
             sys.excepthook(*sys.exc_info())
         finally:

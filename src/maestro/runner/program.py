@@ -37,7 +37,7 @@ class RunningProgram:
         if self.terminal:
             fcntl.ioctl(self.output, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
-    def would_lose(self, data: bytes) -> bool:
+    def would_cut_line(self, data: bytes) -> bool:
         """Return whether the terminal would drop the end of a line: in line mode it keeps LINE_BYTES_MAX bytes."""
         if not self.terminal or self.output < 0:
             return False
@@ -97,10 +97,8 @@ def start_program(order: RunnerOrder, record_pid: Callable[[int], None]) -> Runn
     return running
 
 
-def describe_end(status: int | None) -> dict[str, Any]:
+def describe_end(status: int) -> dict[str, Any]:
     """Return the exit code and signal of a program, in the form of a report."""
-    if status is None:
-        return {"code": None}
     if os.WIFSIGNALED(status):
         return {"code": 128 + os.WTERMSIG(status), "signal": signal.Signals(os.WTERMSIG(status)).name}
     return {"code": os.WEXITSTATUS(status)}
@@ -111,9 +109,8 @@ def _start_on_terminal(order: RunnerOrder, go: StartPipes) -> RunningProgram:
     if pid == 0:
         _become_program(order, go)
     os.set_inheritable(master, False)
-    return RunningProgram(
-        pid, master, os.dup(master), terminal=True
-    )  # the selector needs one descriptor for each direction
+    # The selector needs one descriptor for each direction.
+    return RunningProgram(pid, master, os.dup(master), terminal=True)
 
 
 def _start_on_pipes(order: RunnerOrder, go: StartPipes) -> RunningProgram:

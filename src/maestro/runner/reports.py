@@ -113,7 +113,7 @@ class ReportSender:
             return _drop_report(text, f"the report has {len(text)} bytes")
         arguments = ["session", "heartbeat"] if report["kind"] == "beat" else self._report_arguments(text)
         try:
-            answer = call.run_on_server(arguments, path=self._order.socket, environment=self._environment)
+            answer = call.run_on_server(arguments, socket_path=self._order.socket, environment=self._environment)
         except (OSError, ValueError):
             return False
         if answer.code in _NOT_NOW or (answer.code == _FAILED and _is_retryable(answer.err)):

@@ -1,7 +1,7 @@
 """The terminal client: a second program that joins the conversation in the runner's terminal, for the person.
 
 The conversation does not need this program. If the person ends the terminal client, the session ends. A terminal
-client that fails is restarted.
+client that fails is restarted, until it fails three times in a row. A client that cannot start is not restarted.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from dataclasses import replace
 from typing import Any
 
 from maestro.runner import program
-from maestro.runner.stdin_writer import InputWriter
+from maestro.runner.input_writer import InputWriter
+from maestro.runner.reading import read_available
 from maestro.tools import placeholders
 from maestro.wire.runner_order import RunnerOrder
 
 _FAILURES_MAX = 3  # failures in a row
 _RESTART_SECONDS = 1.0
-_LIVED_SECONDS = 30.0  # a failure after this time begins a new count
-_CHUNK = 1 << 16
+_FAILURES_FORGOTTEN_SECONDS = 30.0  # a failure after this time begins a new count
 
 
 class TerminalClient:
@@ -34,19 +34,19 @@ class TerminalClient:
         selector: selectors.BaseSelector,
         *,
         show: Callable[[bytes], None],
-        on_leave: Callable[[], None],
+        on_ended_by_person: Callable[[], None],
     ) -> None:
         self._order = order
         self._selector = selector
         self._show = show
-        self._on_leave = on_leave  # called when the person has ended the terminal client
+        self._on_ended_by_person = on_ended_by_person
         self._program: program.RunningProgram | None = None
         self._input: InputWriter | None = None
         self._command: list[str] = []
         self._size = (order.columns, order.rows)
         self._failures = 0
         self._started_at = 0.0
-        self.due: float | None = None  # the time of the next call of `start_or_restart`
+        self.due: float | None = None  # the time of the next start; None: no start is planned
 
     @property
     def is_running(self) -> bool:
@@ -55,18 +55,22 @@ class TerminalClient:
 
     @property
     def pending_bytes(self) -> int:
-        """Return the number of typed bytes that the terminal client has not read yet."""
+        """Return the number of input bytes that are not written to the terminal client yet."""
         return self._input.pending_bytes if self._input is not None else 0
 
-    def join_conversation(self, conversation: str) -> None:
+    def plan_start(self, conversation_id: str) -> None:
+        """Plan the first start of the terminal client, which joins the conversation. A repeated call does nothing."""
         if not self._command:
-            self._command = placeholders.fill_placeholders(self._order.terminal_client, conversation=conversation)
+            self._command = placeholders.fill_placeholders(self._order.terminal_client, conversation=conversation_id)
             self.due = time.monotonic()
 
-    def start_or_restart(self, ended: Mapping[int, int]) -> None:
-        """Handle the end of the terminal client, and start the terminal client when that is due."""
-        if self._program is not None and self._program.pid in ended:
-            self._handle_end(os.waitstatus_to_exitcode(ended[self._program.pid]))
+    def handle_end_or_start(self, exit_statuses: Mapping[int, int]) -> None:
+        """Handle the end of the terminal client, and start the terminal client when the start is due.
+
+        `exit_statuses` has the exit status of each process that has ended, by pid.
+        """
+        if self._program is not None and self._program.pid in exit_statuses:
+            self._handle_end(os.waitstatus_to_exitcode(exit_statuses[self._program.pid]))
         elif self.due is not None and time.monotonic() >= self.due:
             self.due = None
             self._start_program()
@@ -81,8 +85,8 @@ class TerminalClient:
         if self._program is not None:
             self._program.resize_terminal(columns, rows)
 
-    def would_lose(self, data: bytes) -> bool:
-        return self._program is not None and self._program.would_lose(data)
+    def would_cut_line(self, data: bytes) -> bool:
+        return self._program is not None and self._program.would_cut_line(data)
 
     def close(self) -> None:
         """Stop showing and restarting the terminal client; its process ends with all other processes."""
@@ -111,33 +115,25 @@ class TerminalClient:
         self._input = InputWriter(self._program.input, self._selector)
         self._selector.register(self._program.output, selectors.EVENT_READ, self._show_output)
 
-    def _show_output(self, handle: Any = None, events: int = 0) -> None:
+    def _show_output(self, handle: Any, events: int) -> None:
         assert self._program is not None
-        if data := _read_available(self._program.output):
+        if data := read_available(self._program.output):
             self._show(data)
         elif data is not None:
-            self._selector.unregister(self._program.output)  # `start_or_restart` handles the end
+            self._selector.unregister(self._program.output)  # `handle_end_or_start` handles the end
 
     def _handle_end(self, code: int) -> None:
         assert self._program is not None
-        while data := _read_available(self._program.output):
+        while data := read_available(self._program.output):
             self._show(data)
         self.close()
         if code == 0:
-            self._on_leave()
+            self._on_ended_by_person()
             return
-        self._failures = 1 if time.monotonic() - self._started_at > _LIVED_SECONDS else self._failures + 1
+        lived_seconds = time.monotonic() - self._started_at
+        self._failures = 1 if lived_seconds > _FAILURES_FORGOTTEN_SECONDS else self._failures + 1
         if self._failures < _FAILURES_MAX:
             self.due = time.monotonic() + _RESTART_SECONDS
         else:
-            self._show(f"\r\n! the terminal client ended with {code}; the session goes on without it\r\n".encode())
-
-
-def _read_available(descriptor: int) -> bytes | None:
-    """Return the available bytes; empty at the end, None if no bytes are available yet."""
-    try:
-        return os.read(descriptor, _CHUNK)
-    except BlockingIOError:
-        return None
-    except OSError:  # a terminal without processes reports EIO
-        return b""
+            problem = f"the terminal client ended with {code}; the session continues without a terminal client"
+            self._show(f"\r\n! {problem}\r\n".encode())

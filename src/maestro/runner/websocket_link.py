@@ -11,10 +11,10 @@ from collections.abc import Callable
 from typing import Any
 
 from maestro.runner import websocket
+from maestro.runner.reading import READ_BYTES_MAX
 
 _RETRY_SECONDS = 0.03
 _CONNECT_SECONDS_MAX = 60.0
-_CHUNK = 1 << 16
 
 
 class WebSocketLink:
@@ -111,7 +111,7 @@ class WebSocketLink:
     def _receive(self) -> None:
         assert self._sock is not None
         try:
-            data = self._sock.recv(_CHUNK)
+            data = self._sock.recv(READ_BYTES_MAX)
         except BlockingIOError:
             return
         except OSError:

@@ -19,6 +19,7 @@ from maestro.server.parts.identity import IdentityPart, build_identity
 from maestro.server.parts.issues import build_issues
 from maestro.server.parts.mail import MailPart, build_mail
 from maestro.server.parts.members import build_members
+from maestro.server.parts.notifications import build_notifications
 from maestro.server.parts.projects import ProjectPart, build_projects
 from maestro.server.parts.quotas import QuotaPart, build_quotas
 from maestro.server.parts.recovery import RecoveryPart, build_recovery
@@ -43,6 +44,7 @@ class Parts(msgspec.Struct, frozen=True):
     mail: MailPart
     issues: Part
     asks: Part
+    notifications: Part
     runners: RunnerPart
     sessions: SessionPart
     hooks: HookPart
@@ -81,6 +83,7 @@ def build_parts(base: ServerBase) -> Parts:
         mail=mail,
         issues=build_issues(mail, projects),
         asks=build_asks(base, identity, quotas),
+        notifications=build_notifications(base),
         runners=runners,
         sessions=build_sessions(base, identity, quotas),
         hooks=hooks,

@@ -107,6 +107,7 @@ async def _catch_up(server: Server) -> None:
     await parts.quotas.quotas.load_bytes_of_day(store)
     await git_records.load_records(store)
     await parts.recovery.findings.note_live_sessions()
+    await parts.hooks.window_asks.leave_calls_to_windows()
     await parts.hooks.late_hooks.run_once()  # late hooks are older than every request from here on
 
 

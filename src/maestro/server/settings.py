@@ -65,9 +65,11 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     gate_seconds: Annotated[int, Meta(ge=1, le=24 * 3600)] = limits.gate_seconds_max
     # How long a program of a run may stay after the end of its task.
     run_grace_seconds: Annotated[int, Meta(ge=0, le=24 * 3600)] = limits.run_grace_seconds
-    # Whether an agent's ask shows a desktop notification.
+    # Whether agents that need the person show a desktop notification.
     notify_desktop: bool = True
-    # A URL that gets every ask of an agent as JSON (POST).
+    # Whether notifications contain the text of asks and reports, not only who needs the person, where and why.
+    notify_content: bool = False
+    # A URL that gets every notification as JSON (POST).
     notify_webhook: Annotated[str, Meta(max_length=1000, pattern=r"^(https?://[^\x00-\x20\x7f]+)?$(?!\n)")] = ""
     # How often a tracker is read as a whole, and how long one call of its program may take.
     tracker_seconds: Annotated[int, Meta(ge=1, le=24 * 3600)] = limits.tracker_seconds_default

@@ -26,9 +26,11 @@ from maestro.store.repositories.issues import IssueRepository
 from maestro.store.repositories.links import LinkRepository
 from maestro.store.repositories.mail import MailRepository
 from maestro.store.repositories.members import MemberRepository
+from maestro.store.repositories.notifications import NotificationRepository
 from maestro.store.repositories.projects import ProjectRepository
 from maestro.store.repositories.recoveries import RecoveryRepository
 from maestro.store.repositories.runs import RunRepository
+from maestro.store.repositories.session_windows import SessionWindowRepository
 from maestro.store.repositories.sessions import SessionRepository
 from maestro.store.repositories.space import SpaceRepository
 from maestro.store.repositories.spawns import SpawnRepository
@@ -52,10 +54,12 @@ class Repositories:
         self.trackers = TrackerRepository(rows)
         self.documents = DocumentRepository(rows)
         self.sessions = SessionRepository(rows, uses_cache=for_writer)
+        self.windows = SessionWindowRepository(rows)
         self.members = MemberRepository(rows)
         self.mail = MailRepository(rows)
         self.deliveries = DeliveryRepository(rows)
         self.asks = AskRepository(rows)
+        self.notifications = NotificationRepository(rows)
         self.spawns = SpawnRepository(rows)
         self.conversations = ConversationRepository(rows)
         self.recoveries = RecoveryRepository(rows)

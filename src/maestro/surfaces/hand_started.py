@@ -5,9 +5,8 @@ The MCP servers and hooks are processes below the agent, so all of them belong t
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
-
-import msgspec
 
 from maestro.core import errors
 from maestro.domain.callers import Caller
@@ -16,7 +15,6 @@ from maestro.operations import projects, sessions
 from maestro.operations.app import App, SocketPeer
 from maestro.system import processes
 
-_NAME_ATTEMPTS = 5
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "fish", "ash", "ksh"})
 
 
@@ -45,24 +43,12 @@ async def register_agent(app: App, person: Caller, agent: UnregisteredAgent) -> 
         tool=agent.tool,
         mode=agent.mode,
         path=agent.directory,
+        name=agent.name,
+        numbered=True,
     )
-    await _register_session(app, registration, person, agent.name)
+    with contextlib.suppress(errors.Conflict):  # another MCP server or hook of the same agent has registered it
+        await app.call(sessions.REGISTER, registration, caller=person)
     return await app.identify(token="", peer=agent.peer)
-
-
-async def _register_session(app: App, registration: sessions.RegisterSession, person: Caller, name: str) -> None:
-    """Register a session under the first free name. Return also if the agent's process is a session already."""
-    for number in range(1, _NAME_ATTEMPTS + 1):
-        numbered_name = name if number == 1 else f"{name}-{number}"
-        is_last = number == _NAME_ATTEMPTS
-        request = msgspec.structs.replace(registration, name=None if is_last else numbered_name)
-        try:
-            await app.call(sessions.REGISTER, request, caller=person)
-        except errors.NameTaken:
-            continue
-        except errors.Conflict:
-            pass  # another MCP server or hook of the same agent has registered it
-        return
 
 
 def _find_agent_process(pid: int, *, through_shell: bool) -> int:

@@ -149,6 +149,12 @@ def _all_from_ps() -> list[Process]:
     return [Process(int(row[0]), int(row[1]), " ".join(row[3:]), row[2].startswith("Z")) for row in rows]
 
 
+def read_variables(pid: int) -> dict[str, str]:
+    """Return the environment with which a process was started; empty if it cannot be read, on macOS always."""
+    pairs = (pair.partition(b"=") for pair in _read_environment(pid).split(b"\0"))
+    return {os.fsdecode(name): value.decode(errors="replace") for name, mark, value in pairs if mark}
+
+
 def _read_environment(pid: int) -> bytes:
     try:
         return Path(f"/proc/{pid}/environ").read_bytes()

@@ -26,9 +26,8 @@ class Console:
         self, arguments: Sequence[str], *, cwd: Path, env: Mapping[str, str], columns: int = 80, rows: int = 24
     ) -> None:
         self._controller_fd, terminal_fd = pty.openpty()
-        self._terminal_fd = (
-            terminal_fd  # kept open, so that a test can read the terminal's modes after the program has ended
-        )
+        # Kept open, so that a test can read the terminal's modes after the program has ended.
+        self._terminal_fd = terminal_fd
         self.resize(columns, rows)
         self.before = self.modes()
         self.shown = b""

@@ -80,9 +80,8 @@ class MailMachine:
         self.ids: dict[str, str] = {}
         self.tokens: dict[str, str] = {}
         self.lives = self.sent = 0
-        self.in_two = (
-            False  # whether the last step changed the mailboxes twice; an answer may fall between the changes
-        )
+        # Whether the last step changed the mailboxes twice. An answer may fall between the changes.
+        self.in_two = False
         self.home = Path(self.folder.name) / "0"
         self.home.mkdir()
         self.run(self.set_up())

@@ -22,17 +22,14 @@ class Abilities(msgspec.Struct, frozen=True, kw_only=True):
     reports_usage: bool
     resumes: bool  # can continue an earlier conversation
     loads_skills: bool  # loads skills from files; otherwise the prompt holds their texts
-    confirms_prompts: (
-        bool  # reports when the model has read a prompt, not only when the program has received the prompt
-    )
+    # Reports when the model has read a prompt, not only when the program has received the prompt.
+    confirms_prompts: bool
     exit_means_done: bool  # exit code 0 completes the session's tasks
     reach: AgentReach
-    drivers: Mapping[
-        DriverKind, StateReporter
-    ]  # the default driver first; for each, the source of the conversation's state
-    unreachable_during_turn: tuple[
-        DriverKind, ...
-    ] = ()  # drivers with which no message reaches the model during a turn
+    # The drivers, the default driver first; for each driver, its state reporter.
+    drivers: Mapping[DriverKind, StateReporter]
+    # The drivers with which no message reaches the model during a turn.
+    unreachable_during_turn: tuple[DriverKind, ...] = ()
 
 
 class LaunchRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,9 +67,8 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     inbox: dict[str, str] = {}
     interrupt: str = ""  # the keys that interrupt a turn, if a signal would end the program
     socket_path: str = ""  # the path of a socket for the protocol, instead of pipes
-    terminal_client: list[
-        str
-    ] = []  # a second program that joins the conversation in the session's terminal, for the person
+    # A second program that joins the conversation in the session's terminal, for the person.
+    terminal_client: list[str] = []
     wait_seconds: float = 0.0  # the delay before the start
 
 
@@ -83,8 +79,11 @@ class ModelWait(Protocol):
     def wait_command(self, folder: str) -> str:
         """Return the command that the model runs, for the session with this folder."""
 
+    def instructions(self, folder: str) -> str:
+        """Return the instructions about waiting, for the first prompt."""
+
     def reminder(self, folder: str) -> str:
         """Return the reminder for a model that stops without a running wait command."""
 
-    def mail_notice(self, count: int) -> str:
+    def mail_announcement(self, count: int) -> str:
         """Return the output of the wait command when mail arrives. The hooks of the next turn show the mail."""

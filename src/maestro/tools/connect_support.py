@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from maestro.tools.hook_dialect import HookDialect
-from maestro.tools.hook_settings import HookGroups, hooks_by_command
+from maestro.tools.hook_settings import HookGroups, hooks_beside_dialog
 
 SERVER = "maestro"  # the name of the MCP server in the settings
 
@@ -53,7 +53,7 @@ class MaestroCommand:
 
     def hook_groups(self, dialect: HookDialect) -> HookGroups:
         """Return the hooks section of a tool's settings."""
-        return hooks_by_command(dialect, lambda event: self.hook_command(dialect.tool, event))
+        return hooks_beside_dialog(dialect, lambda event: self.hook_command(dialect.tool, event))
 
     def mcp_entry(self) -> dict[str, Any]:
         entry: dict[str, Any] = {"command": self.program, "args": ["mcp"]}

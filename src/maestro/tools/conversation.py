@@ -1,4 +1,4 @@
-"""A conversation with an agent program over pipes, without I/O: bytes in, events and bytes out.
+"""A conversation with an agent program, over pipes or a socket, without I/O: bytes in, events and bytes out.
 
 The base class of all tools' conversations. It handles the common part: lines, waiting prompts and open asks.
 """
@@ -218,6 +218,5 @@ class Conversation:
                 # Another version of the program may use another format. The agent works on; the transcript shows it.
                 self._emit(TranscriptText(f"! Maestro could not read this line ({error!r}): {line[:500]!r}\n"))
         else:
-            self._emit(
-                TranscriptText(line.decode("utf-8", "replace") + "\n")
-            )  # programs print some errors as plain text
+            # Programs print some errors as plain text.
+            self._emit(TranscriptText(line.decode("utf-8", "replace") + "\n"))

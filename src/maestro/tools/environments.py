@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from maestro.tools.folders import load_parts
 from maestro.tools.tool_environment import ToolEnvironment
+from maestro.tools.tool_folders import load_parts
 
 ENVIRONMENTS: list[ToolEnvironment] = load_parts("environment", "ENVIRONMENT")
 AGENT_MARKS = tuple(mark for tool in ENVIRONMENTS for mark in tool.agent_marks)

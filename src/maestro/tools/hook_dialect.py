@@ -163,6 +163,10 @@ class HookDialect:
     permission_event = ""
     # The permission hook fires before each tool call, and the program takes a hook that cannot run for consent.
     gates_tool_calls = False
+    # The program shows its dialog while the permission hook waits: the person may answer in either.
+    dialog_opens_during_hook = False
+    # The program runs no other tool call while a dialog is open.
+    shows_single_dialogs = False
     # The protocol reports these events already. With hooks too, a permission would be asked twice.
     events_of_protocol: frozenset[str] = frozenset()
     takes_http_hooks = False

@@ -28,6 +28,14 @@ def hooks_by_command(
     }
 
 
+def hooks_beside_dialog(dialect: HookDialect, command: Callable[[str], str]) -> HookGroups:
+    """Return every event of a program that a person starts by hand, by command.
+
+    The permission hook may wait for an answer in Maestro if the program shows its own dialog meanwhile."""
+    waiting_event = dialect.permission_event if dialect.dialog_opens_during_hook else ""
+    return hooks_by_command(dialect, command, timeouts={waiting_event: _PERMISSION_SECONDS} if waiting_event else {})
+
+
 def hooks_over_http(
     dialect: HookDialect, url: str, command: Callable[[str], str], *, timeouts: Mapping[str, int] | None = None
 ) -> HookGroups:

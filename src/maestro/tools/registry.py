@@ -1,4 +1,4 @@
-"""All tools by name, from the descriptors in their folders (`folders.py` lists the folders).
+"""All tools by name, from the descriptors in their folders (`tool_folders.py` lists the folders).
 
 Enums, help and documentation derive from this module. No module in a tool's folder imports it.
 """
@@ -14,8 +14,8 @@ from maestro.tools import levels
 from maestro.tools.base import ModelWait
 from maestro.tools.connect_support import ConnectSupport
 from maestro.tools.descriptor import ToolDescriptor
-from maestro.tools.folders import load_parts
 from maestro.tools.hook_dialect import HookDialect
+from maestro.tools.tool_folders import load_parts
 
 TOOLS: dict[str, ToolDescriptor] = {tool.name: tool for tool in load_parts("descriptor", "DESCRIPTOR")}
 DIALECTS: dict[str, HookDialect] = {name: tool.hooks for name, tool in TOOLS.items() if tool.hooks}

@@ -8,6 +8,6 @@ from typing import NamedTuple
 class ToolEnvironment(NamedTuple):
     """The environment variables of a tool's program."""
 
-    agent_marks: tuple[str, ...] = ()  # set by the program for its commands; each mark shows that an agent runs
-    dropped_prefixes: tuple[str, ...] = ()  # prefixes of variables of one run; a new agent gets no such variable
-    kept_variables: tuple[str, ...] = ()  # API keys and configuration folders; a new agent gets these variables
+    agent_marks: tuple[str, ...] = ()  # variables that the program sets for its commands
+    dropped_prefixes: tuple[str, ...] = ()  # prefixes of variables that a new program does not inherit
+    kept_variables: tuple[str, ...] = ()  # exceptions, which a new program inherits: API keys, folders

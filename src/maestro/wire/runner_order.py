@@ -29,9 +29,8 @@ class RunnerOrder:
     inbox: dict[str, str] = field(default_factory=dict)  # the inbox for pushes to a program in a terminal
     interrupt: str = ""  # the keys that interrupt the program; without keys the runner sends a signal
     socket_path: str = ""  # the path of a socket for the conversation, instead of pipes
-    terminal_client: list[str] = field(
-        default_factory=list
-    )  # a second program, which joins the conversation in the terminal
+    # A second program, which joins the conversation in the terminal.
+    terminal_client: list[str] = field(default_factory=list)
     umask: int | None = None  # the umask of the program; None: the runner's umask
     stop_seconds: float = 10.0
     heartbeat_seconds: float = 30.0

@@ -1,4 +1,4 @@
-"""Tests of the contract of every tool in `tools/`. No program is started."""
+"""Tests of the contract of every tool in `tools/`. No program starts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from maestro.core import errors
 from maestro.domain.conversations import DriverKind, StateReporter
 from maestro.domain.manifests import AgentReach
 from maestro.domain.members import Permission
-from maestro.runner.conversation import PipeConversation
+from maestro.runner.conversation import RunnerConversation
 from maestro.tools import levels, placeholders, registry
 from maestro.tools.base import Launch, LaunchRequest
 from maestro.tools.descriptor import ToolDescriptor
@@ -67,7 +67,7 @@ def test_every_tool_of_a_member_is_registered() -> None:
         registry.find_tool("nobody")
 
 
-def test_the_program_gets_its_environment_and_arguments(
+def test_the_launch_passes_environment_and_arguments_to_the_program(
     agent: ToolDescriptor, driver: DriverKind, tmp_path: Path
 ) -> None:
     launch = launched(agent, tmp_path, driver)
@@ -84,7 +84,9 @@ def test_no_secret_is_in_the_arguments_or_in_a_file(
     assert TOKEN not in written_in(tmp_path)
 
 
-def test_the_launch_has_the_channel_of_its_driver(agent: ToolDescriptor, driver: DriverKind, tmp_path: Path) -> None:
+def test_the_launch_has_the_channel_that_the_state_reporter_of_the_driver_needs(
+    agent: ToolDescriptor, driver: DriverKind, tmp_path: Path
+) -> None:
     launch = launched(agent, tmp_path, driver)
     teller = agent.abilities.drivers[driver]
     assert (launch.conversation is not None) == (teller is StateReporter.RUNNER)
@@ -93,17 +95,19 @@ def test_the_launch_has_the_channel_of_its_driver(agent: ToolDescriptor, driver:
     assert agent.abilities.confirms_prompts == (teller is not StateReporter.NONE)
 
 
-def test_a_terminal_driver_has_a_terminal(agent: ToolDescriptor, driver: DriverKind, tmp_path: Path) -> None:
+def test_the_launch_has_a_terminal_if_and_only_if_the_driver_is_the_terminal(
+    agent: ToolDescriptor, driver: DriverKind, tmp_path: Path
+) -> None:
     launch = launched(agent, tmp_path, driver)
     assert (launch.terminal or bool(launch.terminal_client)) == (driver is DriverKind.TERMINAL)
     assert bool(launch.socket_path) == bool(launch.terminal_client)
-    if launch.terminal_client:  # the second program joins the conversation
+    if launch.terminal_client:  # the terminal client joins the conversation
         told = " ".join(launch.terminal_client)
         assert launch.socket_path in told and launch.socket_path in " ".join(launch.arguments)
         assert placeholders.CONVERSATION_PLACEHOLDER in told and TOKEN not in told
 
 
-def test_the_runner_can_start_the_conversation(
+def test_the_runner_can_start_the_conversation_of_the_launch(
     agent: ToolDescriptor, driver: DriverKind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     launch = launched(agent, tmp_path, driver, resumes="an earlier one")
@@ -111,8 +115,8 @@ def test_the_runner_can_start_the_conversation(
         pytest.skip("the driver has no conversation")
     monkeypatch.chdir(tmp_path)
     wrote: list[bytes] = []
-    talk = PipeConversation(_Order(launch), _Reports(), show=lambda data: None, write=wrote.append)  # type: ignore[arg-type]
-    talk.begin_conversation()
+    talk = RunnerConversation(_Order(launch), _Reports(), show=lambda data: None, write=wrote.append)  # type: ignore[arg-type]
+    talk.start_conversation()
     talk.close()
     lines = [json.loads(line) for line in b"".join(wrote).splitlines()]
     assert lines, "the conversation sends no message"
@@ -128,11 +132,13 @@ def test_the_prompts_reach_the_program(agent: ToolDescriptor, driver: DriverKind
     assert "Write the parser." in told
 
 
-def test_a_long_prompt_is_no_argument(agent: ToolDescriptor, driver: DriverKind, tmp_path: Path) -> None:
+def test_a_long_prompt_is_not_passed_as_an_argument(
+    agent: ToolDescriptor, driver: DriverKind, tmp_path: Path
+) -> None:
     if agent.abilities.drivers[driver] is StateReporter.NONE:
         pytest.skip("the environment names the files of the prompts")
     launch = launched(agent, tmp_path, driver, task_prompt="Write it. " * 20_000)
-    assert max(map(len, launch.arguments)) < 128 * 1024, "the operating system takes no longer argument"
+    assert max(map(len, launch.arguments)) < 128 * 1024, "the operating system refuses a longer argument"
     assert any("Write it. " * 20_000 in text for text in (json.dumps(launch.opening), written_in(tmp_path)))
 
 
@@ -141,7 +147,7 @@ def test_skills_are_files_if_the_tool_takes_skills(agent: ToolDescriptor, driver
     skill.mkdir(parents=True)
     own.mkdir()
     (skill / "SKILL.md").write_text("About queries.")
-    for _ in range(2):  # a second start finds the files of the first
+    for _ in range(2):  # the second start finds the files of the first start
         launch = launched(agent, own, driver, skills=[str(skill)])
         found = [place.parent for place in own.glob("*/*/sql/SKILL.md") if place.read_text() == "About queries."]
         assert len(found) == agent.abilities.loads_skills
@@ -149,7 +155,7 @@ def test_skills_are_files_if_the_tool_takes_skills(agent: ToolDescriptor, driver
         assert all(str(place.parents[1]) in told for place in found)
 
 
-def test_the_program_of_the_user_s_file_is_launched(tmp_path: Path) -> None:
+def test_the_launch_starts_the_program_that_the_file_of_the_user_names(tmp_path: Path) -> None:
     (tmp_path / levels.FILE_NAME).write_text('[codex]\nprogram = "/opt/codex"\n')
     assert launched(registry.find_tool("codex"), tmp_path, DriverKind.PROTOCOL).arguments[0] == "/opt/codex"
 

@@ -1,5 +1,8 @@
-"""A new tool is one folder and one line. The test copies the folder `parrot/`, and `folders.py` with one more line, into
-a temporary directory, and puts the directory first in the path of the package `maestro.tools`."""
+"""Tests that a new tool needs only a folder and a line.
+
+The test copies the folder `parrot/`, and `tool_folders.py` with an added line, into a temporary directory. The directory
+is first in the path of the package `maestro.tools`.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from maestro.tools import folders
+from maestro.tools import tool_folders
 
 ROOT = Path(__file__).parents[3]
 PARROT = Path(__file__).parent / "parrot"
@@ -25,11 +28,11 @@ SUITES = (
     "tests/contract/agents/test_connecting.py",
     "tests/unit/tools/test_hook_settings.py",
     "tests/unit/tools/test_hook_dialect.py",
-    "tests/unit/tools/test_folders.py",
+    "tests/unit/tools/test_tool_folders.py",
     "tests/unit/tools/test_light.py",
 )
 SECONDS_MAX = 100
-# Python runs this file at the start of the new interpreter: the packages of this interpreter, with the new tool.
+# Python runs this file when the new interpreter starts: the packages of this interpreter, and the new tool.
 SITE = """
 import site; site.addsitedir({packages!r})
 import maestro.tools; maestro.tools.__path__.insert(0, {tools!r})
@@ -63,11 +66,11 @@ def python(tmp_path: Path) -> Path:
     """Return an interpreter that knows the new tool. Its processes know the tool too, in any environment."""
     tools = tmp_path / "tools"
     shutil.copytree(PARROT, tools / "parrot", ignore=shutil.ignore_patterns("__pycache__"))
-    before = Path(folders.__file__).read_text()
+    before = Path(tool_folders.__file__).read_text()
     after = before.replace('    "command",\n', '    "command",\n    "parrot",\n')
     changed = [line for line in difflib.ndiff(before.splitlines(), after.splitlines()) if line[0] in "+-"]
-    assert changed == ['+     "parrot",'], "the one line"
-    (tools / "folders.py").write_text(after)
+    assert changed == ['+     "parrot",'], "exactly one line is added"
+    (tools / "tool_folders.py").write_text(after)
     venv.create(tmp_path / "venv", symlinks=True)
     (packages,) = (tmp_path / "venv").glob("lib/python*/site-packages")
     site = SITE.format(packages=sysconfig.get_path("purelib"), tools=str(tools))

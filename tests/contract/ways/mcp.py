@@ -1,6 +1,7 @@
-"""As tools over MCP, by the SDK's own client.
+"""The way through MCP tools, with the client of the SDK.
 
-Whatever a tool offers goes over MCP. The rest is left to the command on purpose, and goes over REST here.
+A request goes over MCP if a tool offers the operation. LEFT names the operations that no tool offers and why. Their
+requests go over REST.
 """
 
 from __future__ import annotations
@@ -55,6 +56,9 @@ LEFT = {
     "ask.list": _PERSONS,
     "ask.show": "wait shows it",
     "ask.answer": _PERSONS,
+    "notify.test": _PERSONS,
+    "notify.list": _PERSONS,
+    "session.rename": _PERSONS,
     "hook.list": _PERSONS,
     "session.grant": _PERSONS,
     "file.check": _PROGRAMS,
@@ -69,14 +73,14 @@ LEFT = {
     "config.set": _PERSONS,
 }
 OFFERED = {use.operation.name: (tool, use) for tool in tool_list.ALL_TOOLS for use in tool.uses}
-_TUNING = frozenset({"debounce"})  # how it is done, not what: over MCP that is not the caller's to say
+_TUNING = frozenset({"debounce"})  # over MCP the caller cannot set these fields
 
 
 class Connection:
-    """One client, open in a task of its own: the SDK wants it closed where it was opened."""
+    """A client that a task of its own holds open: the SDK requires the task that opened the client to close it."""
 
     def __init__(self, live: LiveServer, transport: str, mode: str, token: str) -> None:
-        self.refused: list[Any] = []  # what came instead of an answer of the protocol
+        self.refused: list[Any] = []  # bodies of HTTP responses that were no answer of the protocol
         self._ready: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._over = asyncio.Event()
         self._task = asyncio.create_task(self._hold(live, transport, mode, token))
@@ -84,7 +88,7 @@ class Connection:
     async def _hold(self, live: LiveServer, transport: str, mode: str, token: str) -> None:
         try:
             async with connected_client(live, transport, mode, token, refused=self.refused.append) as connected:
-                await connected.list_tools()  # else it would look for a schema of the first data it gets
+                await connected.list_tools()  # without the list, the client searches a schema for the first data
                 self._ready.set_result(connected)
                 await self._over.wait()
         except BaseException as problem:
@@ -101,13 +105,13 @@ class Connection:
 
 
 class McpWay:
-    """Tools, and REST for what is no tool."""
+    """Calls operations with MCP tools, and with REST if no tool offers the operation."""
 
-    is_out_at_once = False  # but soon, over stdio
+    is_out_at_once = False  # over stdio the status changes shortly after the call
 
     def __init__(self, live: LiveServer, http: httpx.AsyncClient, transport: str, mode: str) -> None:
         self.shows_as = "read" if transport == "stdio" else "delivered"
-        self.offers_again = False  # whoever calls again has read what came before
+        self.offers_again = False  # the next call confirms the mail of the call before
         self.person = live.token
         self.calls = 0
         self._live = live
@@ -115,7 +119,7 @@ class McpWay:
         self._rest = RestWay(live, http)
         self._kind = (transport, mode)
         self._connections: dict[str, Connection] = {}
-        self._projects: dict[str, str | None] = {}  # that a token's session is in; the person is in none
+        self._projects: dict[str, str | None] = {}  # the project of each token's session; the person has none
 
     async def call(self, operation: Operation, token: str, fields: dict[str, Any], key: str) -> Any:
         said = self._said(operation, fields, await self._project(token)) if not key else None
@@ -130,7 +134,7 @@ class McpWay:
             if connection.refused:
                 raise rebuilt(connection.refused.pop()) from problem
             if str(problem) == f"Unknown tool: {tool}":
-                raise errors.NotPermitted from problem  # what one may not is not even there
+                raise errors.NotPermitted from problem  # a caller does not see a tool that the caller may not use
             raise
         assert result.content[0].text
         body = result.structured_content
@@ -142,7 +146,7 @@ class McpWay:
         return body
 
     def _said(self, operation: Operation, fields: dict[str, Any], project: str | None) -> tuple[str, Any] | None:
-        """A request as a tool takes it; None where none does."""
+        """Return tool and arguments of a request, or None if no tool takes the request."""
         if operation.name not in OFFERED:
             assert operation.name in LEFT
             return None
@@ -180,7 +184,7 @@ class McpWay:
 
 
 def _written(field: schemas.RequestField, value: Any) -> Any:
-    """A value as a tool's caller writes it; None for what cannot be written as text."""
+    """Return the value as an MCP caller writes it, or None if text cannot express the value."""
     if field.is_duration:
         return value / 1000
     if isinstance(value, bytes):
@@ -191,7 +195,7 @@ def _written(field: schemas.RequestField, value: Any) -> Any:
 
 
 def _with_text(files: list[dict[str, Any]]) -> list[dict[str, Any]] | None:
-    """Files as a model writes them; None if one is no text."""
+    """Return the files with their content as text, or None if a file is not text."""
     try:
         return [one | {"content": one["content"].decode()} for one in files]
     except UnicodeDecodeError:

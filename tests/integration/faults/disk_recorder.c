@@ -1,7 +1,7 @@
-/* Records what a process does to files below one directory, in the order in which the system did it.
+/* Record the changes of a process to files below one directory, in the order in which the system made them.
 
-   Loaded below the C library's callers with LD_PRELOAD. DISK_HOME is the directory, DISK_LOG the file that gets one
-   record for each operation. A flush has two records: what was written before its begin is on the disk at its end. */
+   LD_PRELOAD loads this library before the C library. DISK_HOME is the directory. DISK_LOG is the file that gets one
+   record for each operation. A flush has two records: data written before its begin is on the disk at its end. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -43,7 +43,7 @@ static void note(uint32_t kind, uint64_t inode, uint64_t offset, const char *pat
     errno = saved;
 }
 
-/* The path below DISK_HOME that a name means, or NULL. */
+/* Return the path below DISK_HOME that a name means, or NULL. */
 static const char *below(int folder, const char *name, char *path)
 {
     const char *home = getenv("DISK_HOME");
@@ -69,7 +69,7 @@ static const char *below(int folder, const char *name, char *path)
     return strncmp(path, home, (size_t)size) == 0 && (path[size] == '/' || path[size] == 0) ? path + size : NULL;
 }
 
-/* The path below DISK_HOME of an open regular file or folder, or NULL. */
+/* Return the path below DISK_HOME of an open regular file or folder, or NULL. */
 static const char *opened(int descriptor, char *path, struct stat *found)
 {
     char link[64], whole[PATH_MAX];

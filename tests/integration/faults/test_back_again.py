@@ -1,4 +1,4 @@
-"""A session that was called lost and speaks again: whatever the order, each of its messages lies in one open mailbox."""
+"""Each message of a lost session is open in exactly one mailbox, whenever the session calls the server again."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from maestro.domain.sessions import SessionStatus
 from maestro.operations import mail, sessions
 from maestro.operations import mail_shapes as shapes
 from maestro.server.app import Server
+from maestro.services.recovery.ended_mailboxes import EndedMailboxJob
 from maestro.services.recovery.lost_sessions import LostSessionJob
-from maestro.services.recovery.undelivered_mail import UndeliveredMailJob
 from maestro.store.repositories.deliveries import MessageFilter
 from maestro.testing.clock import FakeClock
 
@@ -22,7 +22,7 @@ MANY = limits.job_batch_rows_max + 20
 
 
 class Lost:
-    """A worker that is taken for lost, with more unread mail than one round sends on, and its coordinator."""
+    """A worker that was declared lost, its coordinator, and more unread mail than one round forwards."""
 
     def __init__(self, server: Server, dana: Caller, token: str, worker: str, lead: str) -> None:
         self.server = server
@@ -35,7 +35,7 @@ class Lost:
         return await self.server.identify(token=self.token, peer=None)
 
     async def open_in(self, mailbox: str) -> set[str]:
-        """The subjects that are on offer there, apart from what the server says by itself."""
+        """Return the subjects of open messages in a mailbox, without the notices of the server."""
         found = await self.server.store.read(
             lambda tx: tx.deliveries.list_offered(mailbox, reader=mailbox, wanted=MessageFilter(), limit=10 * MANY)
         )
@@ -65,7 +65,7 @@ async def lost(server: Server, clock: FakeClock, dana: Caller, vc: str) -> Lost:
 
 
 class Between:
-    """A store in which something happens before each write."""
+    """A store that calls a function before each write."""
 
     def __init__(self, server: Server, happens: Callable[[], Awaitable[Any]]) -> None:
         self.read = server.store.read
@@ -78,8 +78,10 @@ class Between:
 
 
 @pytest.mark.parametrize("rounds", [0, 1, 2], ids=["before anything went on", "halfway", "after all went on"])
-async def test_it_speaks_between_two_rounds(lost: Lost, rounds: int) -> None:
-    job = UndeliveredMailJob(lost.server.store)
+async def test_a_lost_session_that_returns_between_rounds_keeps_mail_that_was_not_forwarded(
+    lost: Lost, rounds: int
+) -> None:
+    job = EndedMailboxJob(lost.server.store)
     for _ in range(rounds):
         await job.run_once()
     caller = await lost.speaks()
@@ -93,9 +95,9 @@ async def test_it_speaks_between_two_rounds(lost: Lost, rounds: int) -> None:
     assert "mine" in await lost.open_in(lost.worker)
 
 
-async def test_it_speaks_in_the_middle_of_a_round(lost: Lost) -> None:
-    """Between the look at who is gone and the sending on of its mail."""
-    job = UndeliveredMailJob(Between(lost.server, lost.speaks))  # type: ignore[arg-type]
+async def test_a_lost_session_that_returns_during_a_round_keeps_all_its_mail(lost: Lost) -> None:
+    """The session returns after the job has read the lost sessions, and before the job forwards the mail."""
+    job = EndedMailboxJob(Between(lost.server, lost.speaks))  # type: ignore[arg-type]
     for _ in range(3):
         await job.run_once()
     assert len(await lost.open_in(lost.worker)) == MANY

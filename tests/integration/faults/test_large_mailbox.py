@@ -1,6 +1,6 @@
-"""A mailbox of a million: looking into it costs what looking into a small one costs.
+"""Reading a mailbox with a million messages costs about as much as reading a small mailbox.
 
-Nothing is timed. The database says how many steps it took, and which index it used.
+The tests measure no time. They count the steps of the database and check the index that it uses.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from maestro.operations import mail_shapes as shapes
 from maestro.server.app import Server
 from maestro.services.mail import reading
 from maestro.services.mail.create import inline_body
-from maestro.services.recovery.undelivered_mail import UndeliveredMailJob
+from maestro.services.recovery.ended_mailboxes import EndedMailboxJob
 from maestro.store import statements
 from maestro.store.base import Repositories, Tx
 from maestro.store.layout import DATABASE
@@ -34,13 +34,13 @@ from maestro.testing.factories import make_message
 FEW = 1_000
 BATCH = 10_000
 EVERYTHING = MessageFilter()
-# How much more a look into the large one may take: trees grow by a level or two.
+# The permitted growth of the number of steps: index trees get one or two levels more.
 RATIO_MAX = 1.5
 Join = Callable[..., Any]
 
 
 class Steps:
-    """Counts what the database does, in its own steps."""
+    """Count the steps of the database."""
 
     def __init__(self, server: Server) -> None:
         self.server = server
@@ -56,7 +56,7 @@ class Steps:
             return 0
 
         tx = Tx(self.repositories, self.server.clock.now())
-        work(tx)  # once beforehand, for what is prepared only once
+        work(tx)  # the first call also prepares statements
         self.connection.set_progress_handler(step, 1)
         work(tx)
         self.connection.set_progress_handler(None, 1)
@@ -72,7 +72,7 @@ def steps(server: Server) -> Iterator[Steps]:
 
 @pytest.fixture
 async def fill(server: Server, vc: str, clock: FakeClock) -> Callable[..., Any]:
-    """Puts so many unread messages into a mailbox."""
+    """Return a function that puts unread messages into a mailbox."""
     sender = Sender(SenderKind.PERSON, "dana", "dana", None, "dana", "vc")
 
     body = "a body of some length, as bodies go"
@@ -98,7 +98,7 @@ async def fill(server: Server, vc: str, clock: FakeClock) -> Callable[..., Any]:
 
 
 def looks(caller: Caller) -> dict[str, Callable[[Tx], Any]]:
-    """What every `inbox`, `wait` and `whoami` asks of the database."""
+    """Return the queries that `inbox`, `wait` and `whoami` run."""
     own, urgent = caller.session_id or "", MessageFilter(priority=Priority.HIGH)
     return {
         "inbox": lambda tx: reading.find_unread(tx, caller, EVERYTHING, limit=limits.page_items_default + 1),
@@ -119,26 +119,30 @@ async def compare(server: Server, steps: Steps, join: Join, fill: Any, *, many: 
     assert all(count > 0 for count in small_ones.values())
     for name, count in large_ones.items():
         assert count <= RATIO_MAX * small_ones[name] + 100, f"{name}: {count} steps, not {small_ones[name]}"
-    # The same over the whole way, and a wait that has something there answers at once.
+    # The operations return full pages, and a wait with unread mail answers at once.
     page = await server.call(mail.INBOX, shapes.ReadInbox(), caller=lot)
     assert len(page.messages) == limits.page_items_default and page.more
     answer = await server.call(mail.WAIT, shapes.WaitMail(cursor=page.cursor), caller=lot)
     assert len(answer.messages) == limits.wait_messages_max
     assert not {one.id for one in answer.messages} & {one.id for one in page.messages}
-    # One that waits beside it is woken as ever.
+    # A wait for critical mail finds the message among all others.
     urgent = shapes.SendMail(to=["lot"], subject="urgent", message="", priority=Priority.CRITICAL)
     await server.call(mail.SEND, urgent, caller=few)
     answer = await server.call(mail.WAIT, shapes.WaitMail(priority=Priority.CRITICAL), caller=lot)
     assert [one.subject for one in answer.messages] == ["urgent"]
 
 
-async def test_twenty_thousand_unread(server: Server, steps: Steps, join: Join, fill: Any) -> None:
+async def test_a_mailbox_with_twenty_thousand_messages_is_read_as_cheaply_as_a_small_mailbox(
+    server: Server, steps: Steps, join: Join, fill: Any
+) -> None:
     await compare(server, steps, join, fill, many=2 * BATCH)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-async def test_a_million_unread(server: Server, steps: Steps, join: Join, fill: Any) -> None:
+async def test_a_mailbox_with_a_million_messages_is_read_as_cheaply_as_a_small_mailbox(
+    server: Server, steps: Steps, join: Join, fill: Any
+) -> None:
     await compare(server, steps, join, fill, many=100 * BATCH)
 
 
@@ -146,7 +150,7 @@ INBOX_PARAMETERS = ["mailbox", "after_priority", "after_seq", "type", "priority"
 
 
 @pytest.mark.parametrize("name", ["inbox_open", "inbox_open_shared", "inbox_count", "inbox_has"])
-def test_the_index_of_what_is_open_is_used(server: Server, name: str) -> None:
+def test_queries_for_open_mail_use_the_index_of_open_deliveries(server: Server, name: str) -> None:
     sql = statements.load("sqlite")[name]
     values = dict.fromkeys(INBOX_PARAMETERS, 1)
     with contextlib.closing(sqlite3.connect(server.home / DATABASE)) as database:
@@ -158,16 +162,16 @@ def test_the_index_of_what_is_open_is_used(server: Server, name: str) -> None:
     assert "TEMP B-TREE" not in told and "SCAN d" not in told and "SCAN deliveries" not in told, told
 
 
-async def test_what_many_left_unread_goes_on_in_bounded_rounds(
+async def test_unread_mail_of_an_ended_session_is_forwarded_in_bounded_rounds(
     server: Server, dana: Caller, join: Join, fill: Any, steps: Steps
 ) -> None:
-    """The session of a large mailbox ends: its mail goes to the person, some at a time, all of it in the end."""
+    """The session of a large mailbox ends. Each round forwards a part of its mail to the person."""
     await server.background_jobs.close()
     gone, many = await join("gone"), 3 * limits.job_batch_rows_max + 7
     await fill(gone.session_id, FEW)
     await fill(gone.session_id, many - FEW)
     await server.call(sessions.END, sessions.EndSession(id=gone.session_id), caller=dana)
-    job, moved = UndeliveredMailJob(server.store), 0
+    job, moved = EndedMailboxJob(server.store), 0
     for _ in range(10):
         due = await job.run_once()
         tx = Tx(steps.repositories, server.clock.now())
@@ -182,10 +186,10 @@ async def test_what_many_left_unread_goes_on_in_bounded_rounds(
     assert ended is not None and ended.status is SessionStatus.STOPPED
 
 
-async def test_all_that_an_ended_session_had_claimed_is_on_offer_again(
+async def test_all_threads_that_an_ended_session_claimed_are_offered_again(
     server: Server, dana: Caller, vc: str, join: Join, fill: Any
 ) -> None:
-    """Also more than one batch of it."""
+    """The session has claimed more threads than one batch."""
     holder, other, many = await join("holder"), await join("other"), limits.job_batch_rows_max + 7
     await fill(vc, many)
 

@@ -35,7 +35,7 @@ def used_home(live: LiveServer) -> Path:
 
 def test_a_second_server_reports_that_the_directory_is_busy(live: LiveServer) -> None:
     code, _, err, report = run_server(live.home, ready=True)
-    assert (code, report) == (5, "busy\n") and "Another server" in err
+    assert (code, report) == (5, "busy\n") and "Another process" in err
 
 
 def test_a_restarted_server_creates_no_data_directory(tmp_path: Path) -> None:

@@ -19,7 +19,9 @@ from maestro.wire.runner_folder import EARLIER_SESSIONS, IDENTITY, SESSIONS
 # Writes into its folder by the absolute path from its start, and reports by the command.
 PROGRAM = f"""
 until [ -e go ]; do sleep 0.05; done
-echo written > "$TMPDIR/by-path" && cp "$TMPDIR/by-path" found
+folder="$(dirname "$MAESTRO_TASK_PROMPT_FILE")"
+echo "$folder" > folder
+echo written > "$folder/by-path"
 {MAESTRO} session report progress "Still here." > answer 2>&1
 until [ -e end ]; do sleep 0.05; done
 """
@@ -74,7 +76,9 @@ def test_a_session_of_an_earlier_runner_continues_and_its_folder_gets_the_new_na
     (shop.repo / "go").touch()
     wait_until(lambda: (shop.repo / "answer").exists() and (shop.repo / "answer").read_text(), what="the report")
     assert "session.reported" in shop.run_maestro("events"), "the token from before the upgrade is valid"
-    assert (shop.repo / "found").read_text() == "written\n", "the path from before the upgrade is valid"
+    assert f"/{EARLIER_SESSIONS}/{made['id']}" in (shop.repo / "folder").read_text(), "the program knows the old path"
+    written = shop.live.home / SESSIONS / made["id"] / "by-path"
+    assert written.read_text() == "written\n", "the path from before the upgrade is valid"
     shop.run_maestro("session", "prompt", "ada", "Hello")
     (shop.repo / "end").touch()
     assert shop.wait_for_session_end("ada")["status"] == "completed"

@@ -1,4 +1,4 @@
-"""A data directory of any earlier schema is opened by this version: nothing is changed, and work goes on in it."""
+"""This version opens a data directory of any earlier schema: the stored data stays the same, and work continues."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ WriteHome = Callable[..., Path]
 
 
 def tables_of(path: Path) -> dict[str, Table]:
-    """Return every table's rows, except of the word index and of SQLite's own tables."""
+    """Return the rows of all tables, except the word index and SQLite's own tables."""
     with contextlib.closing(sqlite3.connect(path)) as database:
         database.row_factory = sqlite3.Row
         names = [row["name"] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
@@ -57,7 +57,7 @@ def schema_of(database: sqlite3.Connection) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def fresh_schema() -> dict[str, str]:
-    """The schema of a database that no earlier version has written."""
+    """Return the schema of a new database."""
     with contextlib.closing(sqlite3.connect(":memory:")) as database:
         for script in migration_scripts():
             database.executescript(script)
@@ -71,19 +71,20 @@ async def open_and_close(home: Path, rows: ModuleType) -> None:
 
 
 @pytest.mark.parametrize("schema", SCHEMAS)
-async def test_every_field_is_kept(
+async def test_every_field_of_an_earlier_schema_is_kept(
     schema: int, write_home: WriteHome, rows: ModuleType, fresh_schema: dict[str, str]
 ) -> None:
     home = write_home(schema)
     before = tables_of(home / DATABASE)
-    assert all(before[name] for name in before), "a fixture has rows in every table"
+    assert all(before[name] for name in before), "a fixture must have rows in every table"
     await open_and_close(home, rows)
     after = tables_of(home / DATABASE)
     for name, table in before.items():
-        renamed = rows.RENAMED_COLUMNS.get(name, {})
+        renamed, dropped = rows.RENAMED_COLUMNS.get(name, {}), rows.DROPPED_COLUMNS.get(name, set())
         found = after[rows.RENAMED_TABLES.get(name, name)]
-        kept = [{key: row[key if key in row else renamed[key]] for key in table[0]} for row in found]
-        assert kept == table, f"{name} of schema {schema}"
+        columns = [key for key in table[0] if key not in dropped]
+        kept = [{key: row[key if key in row else renamed[key]] for key in columns} for row in found]
+        assert kept == [{key: row[key] for key in columns} for row in table], f"{name} of schema {schema}"
     with contextlib.closing(sqlite3.connect(home / DATABASE)) as database:
         assert schema_of(database) == fresh_schema
         assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
@@ -94,7 +95,7 @@ async def test_every_field_is_kept(
 
 
 class Opened:
-    """A fixture opened by today's server, called as a person or as a session of the time."""
+    """A fixture that the present server has opened, and calls of the person or of the fixture's sessions."""
 
     def __init__(self, home: Path, rows: ModuleType, person: Caller) -> None:
         self.clock = FakeClock(from_micros(rows.AT))
@@ -103,7 +104,7 @@ class Opened:
         self.person = person
 
     async def session(self, session_id: str) -> Caller:
-        """Return the caller with the token that its server gave it before the upgrade."""
+        """Return the caller of a session, identified by its token from before the upgrade."""
         caller = await self.server.identify(token=self.rows.token_of(session_id), peer=None)
         assert caller.session_id == session_id
         return caller
@@ -131,7 +132,9 @@ def assert_same(shown: dict[str, Any], row: dict[str, Any], names: str) -> None:
 
 
 @pytest.mark.parametrize("schema", SCHEMAS)
-async def test_tasks_are_shown_and_go_on(schema: int, write_home: WriteHome, rows: ModuleType, dana: Caller) -> None:
+async def test_tasks_of_an_earlier_schema_are_shown_and_can_be_changed(
+    schema: int, write_home: WriteHome, rows: ModuleType, dana: Caller
+) -> None:
     home = write_home(schema)
     names = "id number title description status stage parent_id member reason holder fence open_blockers created_by"
     async with Opened(home, rows, dana) as old:
@@ -150,7 +153,9 @@ async def test_tasks_are_shown_and_go_on(schema: int, write_home: WriteHome, row
 
 
 @pytest.mark.parametrize("schema", [number for number in SCHEMAS if number >= 2])
-async def test_mail_is_shown_and_goes_on(schema: int, write_home: WriteHome, rows: ModuleType, dana: Caller) -> None:
+async def test_mail_of_an_earlier_schema_is_shown_and_can_be_answered(
+    schema: int, write_home: WriteHome, rows: ModuleType, dana: Caller
+) -> None:
     home = write_home(schema)
     async with Opened(home, rows, dana) as old:
         ben, lead = await old.session(rows.BEN), await old.session(rows.LEAD)
@@ -174,7 +179,7 @@ async def test_mail_is_shown_and_goes_on(schema: int, write_home: WriteHome, row
 
 
 @pytest.mark.parametrize("schema", [number for number in SCHEMAS if number >= 3])
-async def test_sessions_and_runs_are_shown(
+async def test_sessions_and_runs_of_an_earlier_schema_are_shown(
     schema: int, write_home: WriteHome, rows: ModuleType, dana: Caller
 ) -> None:
     home = write_home(schema)
@@ -197,10 +202,10 @@ async def test_sessions_from_before_grants_get_the_default_grant(write_home: Wri
     await open_and_close(home, rows)
     found = {row["id"]: row["grant_level"] for row in tables_of(home / DATABASE)["sessions"]}
     expected = {rows.LEAD: "edit", rows.ADA: "edit", rows.BEN: "edit", rows.GONE: "plan"}
-    assert found == expected, "full comes only from the person, and ada has a coordinator"
+    assert found == expected, "only the person grants full, and ada has a coordinator"
 
 
-async def test_a_session_in_full_that_the_person_started_keeps_that_grant(
+async def test_a_session_that_the_person_started_with_full_permission_keeps_the_full_grant(
     write_home: WriteHome, rows: ModuleType
 ) -> None:
     home = write_home(13)
@@ -239,7 +244,7 @@ async def test_keys_of_stored_json_get_their_present_names(
     assert json.loads(stored["response"]) == {"id": rows.RUN, "arguments": ["sh"]}
 
 
-async def test_asks_of_before_and_new_asks_are_listed_in_the_order_of_their_creation(
+async def test_earlier_asks_and_new_asks_are_listed_in_the_order_of_their_creation(
     write_home: WriteHome, rows: ModuleType, dana: Caller
 ) -> None:
     home = write_home(19)

@@ -1,13 +1,13 @@
-"""The table of the sweep: what comes of every operation when it is called for things of the project `victim`.
+"""The table of the sweep: the expected outcome of every operation on objects of the project `victim`.
 
-A row is one request: the operation, its fields, and what comes of it for a worker of `victim` that holds nothing,
-for the coordinator of the project `evil`, and for the worker of `evil`. The last text counts also for the callers
-after it. A session that has ended and a caller without a token are unknown to the server, whatever they call.
+A row is a request: the operation, its fields, and the expected outcomes for three callers: a worker of `victim` that
+holds no task, the coordinator of the project `evil`, and the worker of `evil`. An empty outcome stands for the
+outcome before it. The server does not know a session that has ended, nor a caller without a token.
 
 The first word is the outcome: ok, still (ok, and the store did not change), refused, missing, conflict, invalid or
-late. The other words are the marked texts in the answer, no more and no fewer: those of `victim`, or `friend.title`
-of another project. `friend-issue:text,gate` stands for `friend-issue-text friend-issue-gate`. What belongs to `evil`
-is not listed for its own callers. `friend-issue` and `evil-issue` are issues that those projects opened in `victim`.
+late. The other words are exactly the marked texts in the answer: texts of `victim`, or `friend.title` of another
+project. `friend-issue:text,gate` stands for `friend-issue-text friend-issue-gate`. For callers of `evil` the table
+does not list texts of `evil`. `friend-issue` and `evil-issue` are issues that those projects opened in `victim`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 
 class Row(NamedTuple):
-    """One request, and what comes of it for the three callers that the server knows."""
+    """A request, and the expected outcomes for the three callers that the server knows."""
 
     operation: str
     fields: dict[str, Any]
@@ -30,7 +30,7 @@ def row(operation: str, fields: dict[str, Any], peer: str, coordinator: str = ""
     return Row(operation, fields, peer, coordinator, worker or coordinator)
 
 
-# Things of the project `victim` that requests name.
+# Objects of the project `victim` that the requests name.
 TASK = {"id": "{victim.task}"}
 ISSUE = {"id": "{victim.friend-issue}"}
 OWN_ISSUE = {"id": "{victim.evil-issue}"}
@@ -49,7 +49,7 @@ REFERENCE = {"reference": ["{victim.friend-issue}"]}
 OWN_REFERENCE = {"reference": ["{victim.evil-issue}"]}
 DRY = {"tool": "claude", "dry_run": True}
 
-# Marked texts that often come together.
+# Marked texts that often occur together.
 TEXTS = "accept description gate-command reason title"
 WHOLE = "gate,paper-file,paper-title,reason,text,title"
 PAPER = "paper-body,paper-file,paper-title"
@@ -145,7 +145,8 @@ TABLE = (
     row("session.register", {"task": ["{victim.task}"]}, "ok", "refused"),
     row("session.heartbeat", {}, "ok"),
     row("session.end", HOLDER, "refused"),
-    row("session.list", THERE, "ok"),
+    row("session.list", THERE, "ok title", "ok"),
+    row("session.list", {"all_projects": True}, "refused"),
     row("session.show", HOLDER, "ok ask-text ask-title", "ok"),
     row("session.show", AGENT, "ok"),
     row("session.explain", HOLDER, "ok ask-title", "ok"),
@@ -153,7 +154,8 @@ TABLE = (
     row("session.report", {"kind": "progress", "text": "x"}, "ok"),
     row("session.adopt", {"ids": ["{victim.holder}"]}, "refused", "conflict", "refused"),
     row("session.grant", {**HOLDER, "grant": "full"}, "refused"),
-    row("file.check", {"path": "{victim.folder}/README"}, "refused", "still", "refused"),  # that coordinator has full
+    row("session.rename", {**HOLDER, "name": "x"}, "refused"),
+    row("file.check", {"path": "{victim.folder}/README"}, "refused", "still", "refused"),  # coordinator: grant full
     row("caller.whoami", {}, "ok"),
     row("session.primer", {}, "ok"),
     row("agent.list", THERE, f"ok {TITLES}"),
@@ -225,6 +227,8 @@ TABLE = (
     row("ask.create", {"title": "x", "task": "{victim.task}"}, "ok"),
     row("ask.wait", {"id": "{victim.ask}", "timeout": 1}, "late", "missing"),
     row("ask.withdraw", {"id": "{victim.ask}"}, "refused", "missing"),
+    row("notify.test", {}, "refused"),
+    row("notify.list", {}, "refused"),
     row("server.status", {}, "ok"),
     row("server.stop", {}, "refused"),
     row("server.recovery", {}, "refused"),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from maestro.client.call import CommandAnswer, run_on_server
+from maestro.client.call import CommandAnswer, caller_variables, run_on_server
 from maestro.testing.frames import ClientRequest, FrameServer, Script, ScriptedConnection
 from maestro.wire import frames
 
@@ -14,7 +14,9 @@ from maestro.wire import frames
 def run(folder: Path, script: Script, *arguments: str) -> tuple[CommandAnswer, ClientRequest]:
     """Run a command against a scripted server. Return the answer and the request that the server received."""
     with FrameServer(folder / "s.sock", script) as server:
-        answer = run_on_server(list(arguments), path=str(folder / "s.sock"), environment={"MAESTRO_TOKEN": "mst_x"})
+        answer = run_on_server(
+            list(arguments), socket_path=str(folder / "s.sock"), environment={"MAESTRO_TOKEN": "mst_x"}
+        )
     return answer, server.requests[0]
 
 
@@ -23,6 +25,13 @@ def test_the_request_names_the_client_runner_the_variables_and_the_arguments(tmp
     assert request.client == b"runner" and request.terminals == b"000"
     assert request.variables == {b"MAESTRO_TOKEN": b"mst_x"}
     assert request.arguments == [b"session", b"report", b"", "ä".encode()]
+
+
+def test_only_set_variables_identify_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MAESTRO_TOKEN", "mst_x")
+    monkeypatch.setenv("MAESTRO_SESSION_ID", "")
+    monkeypatch.setenv("MAESTRO_PROJECT_ID", "prj_1")
+    assert caller_variables() == {"MAESTRO_TOKEN": "mst_x"}
 
 
 def test_the_answer_holds_output_errors_and_exit_code_of_the_server(tmp_path: Path) -> None:
@@ -55,7 +64,7 @@ def test_a_frame_that_needs_a_terminal_is_an_error(tmp_path: Path, kind: bytes) 
 
 @pytest.mark.parametrize("data", [b"", b"O\0\0", b"O\0\0\0\5abc"])
 def test_a_connection_that_the_server_closes_early_is_an_error(tmp_path: Path, data: bytes) -> None:
-    with pytest.raises(ConnectionResetError):
+    with pytest.raises(ConnectionResetError, match="before the answer was complete"):
         run(tmp_path, lambda connection, request: connection.sock.sendall(data))
 
 
@@ -66,4 +75,4 @@ def test_a_frame_that_is_too_large_is_an_error(tmp_path: Path) -> None:
 
 def test_a_command_without_a_server_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
-        run_on_server(["x"], path=str(tmp_path / "s.sock"), environment={})
+        run_on_server(["x"], socket_path=str(tmp_path / "s.sock"), environment={})

@@ -20,7 +20,7 @@ def test_a_path_contains_itself_and_the_paths_below_it(outer: str, inner: str, e
     ("path", "expected"), [("/home/dana/.npm", True), ("/", False), ("npm", False), ("/home/../etc", False)]
 )
 def test_only_an_absolute_normal_path_below_the_root_is_a_cache_folder(path: str, expected: bool) -> None:
-    assert sandboxes.is_cache_folder(path) is expected
+    assert sandboxes.is_valid_cache_path(path) is expected
 
 
 def test_inner_folders_are_mounted_after_outer_folders() -> None:
@@ -29,7 +29,7 @@ def test_inner_folders_are_mounted_after_outer_folders() -> None:
         readable=("/home/dana/vc/.git", "/home/dana/.npm"),
         writable=("/home/dana/vc", "/home/dana/vc/.git/objects"),
     )
-    words = sandboxes.build_arguments(mounts, directory="/home/dana/vc")
+    words = sandboxes.build_bubblewrap_arguments(mounts, directory="/home/dana/vc")
     shown = [word for word in words if word.startswith("/home")]
     order = ["/home/dana", "/home/dana/.npm", "/home/dana/vc", "/home/dana/vc/.git", "/home/dana/vc/.git/objects"]
     assert sorted(dict.fromkeys(shown), key=lambda path: (path.count("/"), path)) == order

@@ -6,7 +6,14 @@ import msgspec
 import pytest
 
 from maestro.domain.manifests import AgentReach
-from maestro.prompts.primer import PrimerContact, PrimerFacts, PrimerTask, write_primer
+from maestro.prompts.primer import (
+    PrimerContact,
+    PrimerFacts,
+    PrimerNeighbour,
+    PrimerProject,
+    PrimerTask,
+    write_primer,
+)
 from maestro.testing.tokens import LIMIT_SHARE_MAX, count_tokens
 
 FULL = PrimerFacts(
@@ -17,6 +24,8 @@ FULL = PrimerFacts(
     address="dave/vc",
     coordinator=PrimerContact("boss", "working"),
     siblings=(PrimerContact("lexer", "working"), PrimerContact("docs", "idle", silent=True)),
+    neighbours=(PrimerNeighbour("codex", "erin/vc", "vc#9 Mend the lexer"), PrimerNeighbour("claude-2")),
+    linked=(PrimerProject("beads", ("erin",)), PrimerProject("kit")),
     held=(PrimerTask("vc#4", "Write the parser", "in_progress"),),
     given=(PrimerTask("vc#5", "Write its tests", "todo"),),
     ready=2,
@@ -31,6 +40,8 @@ HOSTILE = PrimerFacts(
     coordinator=PrimerContact("c" * 64, "needs_input", silent=True),
     siblings=tuple(PrimerContact("漢" * 64, "needs_input", silent=True) for _ in range(50)),
     workers=tuple(PrimerContact("漢" * 64, "needs_input", silent=True) for _ in range(50)),
+    neighbours=tuple(PrimerNeighbour("漢" * 64, "漢" * 500, "漢" * 500) for _ in range(50)),
+    linked=tuple(PrimerProject("漢" * 64, ("漢" * 64,) * 10) for _ in range(10)),
     held=tuple(PrimerTask("漢字" * 20 + "#12345", "漢字" * 250, "in_progress") for _ in range(50)),
     given=tuple(PrimerTask("漢字" * 20 + "#12345", "漢字" * 250, "in_progress") for _ in range(50)),
     ready=50,
@@ -46,6 +57,8 @@ def test_the_primer_names_the_session_its_contacts_tasks_and_calls(reach: AgentR
         "You are parser, worker",
         "boss (working)",
         "docs (idle, silent)",
+        "Other agents here: codex (erin/vc, vc#9 Mend the lexer), claude-2.",
+        "Linked projects: beads (online: erin), kit (no agent online). A fault of a linked project is an issue there",
         "vc#4",
         "vc#5",
         "Unread messages: 3",

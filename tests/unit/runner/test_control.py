@@ -91,7 +91,7 @@ def test_an_answer_to_a_peer_is_a_frame_with_json(stand: Stand) -> None:
 
 def test_a_peer_is_closed_after_a_frame_that_is_too_large_and_after_a_lost_connection(stand: Stand) -> None:
     left: list[None] = []
-    stand.control.on_leave = lambda: left.append(None)
+    stand.control.on_peer_gone = lambda: left.append(None)
     client, _ = stand.connect()
     client.sendall(b"Q\xff\xff\xff\xff")
     stand.handle_events()

@@ -1,4 +1,4 @@
-"""The conversation of a runner: pushes, answers and events, in the protocol of a real tool."""
+"""The conversation of a runner handles pushes, answers and events in the protocol of Claude Code."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from typing import Any
 
 import pytest
 
-from maestro.runner.conversation import PipeConversation
+from maestro.runner.conversation import RunnerConversation
 from maestro.runner.reports import ReportSender
 from maestro.testing.frames import ClientRequest, FrameServer, ScriptedConnection
+from maestro.text.redaction import HIDDEN_TOKEN
 from maestro.wire.runner_order import RunnerOrder
 
-TOKEN = "mst_" + "a1B2" * 12
+TOKEN = "mst_" + ("a1B2" * 11)[:43]
+OTHER_TOKEN = "mst_" + ("z9" * 22)[:43]
 TURN_ENDED = {"type": "result", "total_cost_usd": 0.1, "usage": {"input_tokens": 5, "output_tokens": 2}}
 ANSWER = {"type": "assistant", "message": {"content": [{"type": "text", "text": "one\ntwo"}]}}
 ASK = {
@@ -25,7 +27,7 @@ ASK = {
 
 
 class Stand:
-    """A conversation in the protocol of Claude Code, the bytes that it wrote and showed, and its reports."""
+    """A conversation in the protocol of Claude Code, with the written bytes, the shown bytes and the reports."""
 
     def __init__(self, folder: Path) -> None:
         self.reported: list[dict[str, Any]] = []
@@ -35,12 +37,12 @@ class Stand:
             "ses_x", TOKEN, str(folder / "s.sock"), str(folder), [], "/", {}, conversation="claude", opening=opening
         )
         self._reports = ReportSender(order)
-        self.conversation = PipeConversation(order, self._reports, show=self._show, write=self._write)
+        self.conversation = RunnerConversation(order, self._reports, show=self._show, write=self._write)
 
     def receive(self, *messages: dict[str, Any]) -> None:
         """Apply messages of the program."""
         for message in messages:
-            self.conversation.apply_output(json.dumps(message).encode() + b"\n")
+            self.conversation.process_output(json.dumps(message).encode() + b"\n")
 
     def take_written(self) -> list[dict[str, Any]]:
         """Return and clear the messages to the program."""
@@ -58,7 +60,7 @@ class Stand:
                 self.receive({**message, "isReplay": True})
 
     def close(self) -> list[dict[str, Any]]:
-        """Deliver all reports, and return them."""
+        """Close the conversation, deliver all its reports, and return the reports."""
         self.conversation.close()
         self._reports.close(seconds=10)
         return self.reported
@@ -76,11 +78,11 @@ class Stand:
 
 @pytest.fixture
 def stand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stand]:
-    """Return a conversation whose first prompt is written."""
-    monkeypatch.chdir(tmp_path)  # the raw log lies in the runner's folder, which is its present directory
+    """Return a conversation that has written its first prompt."""
+    monkeypatch.chdir(tmp_path)  # the runner writes the raw log into its present directory
     made = Stand(tmp_path)
     with FrameServer(tmp_path / "s.sock", made.take_report):
-        made.conversation.begin_conversation()
+        made.conversation.start_conversation()
         yield made
         made.close()
 
@@ -94,26 +96,26 @@ def last_number(stand: Stand) -> int:
     return int(max(report["n"] for report in stand.close()))
 
 
-def test_events_are_reported_in_order_with_growing_numbers(stand: Stand) -> None:
+def test_conversation_events_are_reported_in_order_with_growing_numbers(stand: Stand) -> None:
     end_turn(stand)
     reported = stand.close()
     assert [report["n"] for report in reported] == list(range(1, len(reported) + 1))
     assert all(report["epoch"] == 1 for report in reported)
 
 
-def test_text_is_shown_with_line_ends_of_a_terminal_and_not_reported(stand: Stand) -> None:
+def test_text_of_the_program_is_shown_with_terminal_line_ends_and_not_reported(stand: Stand) -> None:
     end_turn(stand)
     assert b"one\r\ntwo\r\n" in stand.shown
     assert "one" not in json.dumps(stand.close())
 
 
-def test_a_turn_makes_the_conversation_busy_until_its_end(stand: Stand) -> None:
+def test_the_conversation_is_idle_only_after_the_end_of_the_turn(stand: Stand) -> None:
     assert not stand.conversation.is_idle
     end_turn(stand)
     assert stand.conversation.is_idle and stand.conversation.describe_state() == {"idle": True, "asks": []}
 
 
-def test_a_push_is_written_once(stand: Stand) -> None:
+def test_a_repeated_push_is_written_once(stand: Stand) -> None:
     end_turn(stand)
     assert stand.push("msg_1") == {"state": "said"}
     assert [message["message"]["content"][0]["text"] for message in stand.take_written()] == ["text of msg_1"]
@@ -121,7 +123,7 @@ def test_a_push_is_written_once(stand: Stand) -> None:
     assert stand.take_written() == []
 
 
-def test_a_push_that_waits_for_an_answer_says_why(stand: Stand) -> None:
+def test_a_push_during_an_open_ask_is_held_with_a_reason(stand: Stand) -> None:
     stand.receive_prompts()
     stand.receive(ASK)
     assert stand.conversation.describe_state()["asks"] == ["ask-1"]
@@ -130,7 +132,7 @@ def test_a_push_that_waits_for_an_answer_says_why(stand: Stand) -> None:
     assert stand.take_written() == []
 
 
-def test_an_answer_reaches_the_program_and_frees_the_waiting_push(stand: Stand) -> None:
+def test_the_answer_to_an_ask_reaches_the_program_and_releases_the_held_push(stand: Stand) -> None:
     stand.receive_prompts()
     stand.receive(ASK)
     stand.push("msg_1")
@@ -155,13 +157,13 @@ def test_a_push_for_a_known_state_needs_the_number_of_the_last_event(
     assert bool(stand.take_written()) is (state == "said")
 
 
-def test_a_repeated_push_for_a_known_state_is_not_busy(stand: Stand) -> None:
+def test_a_repeated_push_for_a_known_state_is_not_refused_as_busy(stand: Stand) -> None:
     end_turn(stand)
     assert stand.push("msg_1") == {"state": "said"}
     assert stand.push("msg_1", only_after=0) == {"state": "said"}
 
 
-def test_an_interrupt_is_written_and_other_requests_are_left_to_the_runner(stand: Stand) -> None:
+def test_the_conversation_writes_an_interrupt_and_leaves_other_requests_to_the_runner(stand: Stand) -> None:
     stand.take_written()
     assert stand.conversation.handle_request("interrupt", {}) == {}
     (message,) = stand.take_written()
@@ -170,14 +172,34 @@ def test_an_interrupt_is_written_and_other_requests_are_left_to_the_runner(stand
 
 
 def test_the_raw_log_holds_both_directions_without_the_token(stand: Stand, tmp_path: Path) -> None:
-    stand.receive({"type": "system", "note": f"{TOKEN} and mst_{'z9' * 24}"})
+    stand.receive({"type": "system", "note": f"{TOKEN} and {OTHER_TOKEN}"})
+    stand.push("msg_1", text=f"Use {TOKEN}.")
     stand.close()
     text = (tmp_path / "conversation.jsonl").read_text()
-    assert '"initialize"' in text and '"system"' in text and "(its token)" in text
-    assert TOKEN not in text and "z9z9" not in text
+    assert '"initialize"' in text and '"system"' in text and text.count(HIDDEN_TOKEN) == 3
+    assert "a1B2" not in text and "z9z9" not in text
 
 
-def test_a_full_raw_log_becomes_the_older_file(stand: Stand, tmp_path: Path) -> None:
+def test_the_raw_log_hides_a_token_that_two_reads_split(stand: Stand, tmp_path: Path) -> None:
+    line = json.dumps({"type": "system", "note": f"{TOKEN}."}).encode() + b"\n"
+    middle = line.index(b"mst_") + 20
+    stand.conversation.process_output(line[:middle])
+    stand.push("msg_1")
+    stand.conversation.process_output(line[middle:])
+    stand.close()
+    text = (tmp_path / "conversation.jsonl").read_text()
+    assert f"{HIDDEN_TOKEN}." in text and "text of msg_1" in text
+    assert "a1B2" not in text
+
+
+def test_the_raw_log_keeps_invalid_bytes_and_an_incomplete_last_line(stand: Stand, tmp_path: Path) -> None:
+    stand.conversation.process_output(b"\xff\n")
+    stand.conversation.process_output(b'{"note": "mst_begun')
+    stand.close()
+    assert (tmp_path / "conversation.jsonl").read_bytes().endswith(b'\xff\n{"note": "mst_begun')
+
+
+def test_a_full_raw_log_is_renamed_to_the_older_file(stand: Stand, tmp_path: Path) -> None:
     for number in range(5):
         stand.receive({"type": "system", "number": number, "text": "x" * (1024 * 1024)})
     assert "initialize" in (tmp_path / "conversation-older.jsonl").read_text()
@@ -185,7 +207,7 @@ def test_a_full_raw_log_becomes_the_older_file(stand: Stand, tmp_path: Path) -> 
     assert '"number": 4' in newer and len(newer) < 4 * 1024 * 1024
 
 
-def test_a_missing_folder_for_the_raw_log_does_not_stop_the_conversation(stand: Stand, tmp_path: Path) -> None:
+def test_a_removed_raw_log_does_not_stop_the_conversation(stand: Stand, tmp_path: Path) -> None:
     end_turn(stand)
     (tmp_path / "conversation.jsonl").unlink()
     assert stand.push("msg_1") == {"state": "said"}

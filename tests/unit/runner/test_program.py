@@ -33,14 +33,13 @@ def on_pipes() -> RunningProgram:
 @pytest.mark.parametrize(
     ("status", "expected"),
     [
-        (None, {"code": None}),
         (0, {"code": 0}),
         (3 << 8, {"code": 3}),
         (signal.SIGKILL, {"code": 137, "signal": "SIGKILL"}),
         (signal.SIGSEGV | 0x80, {"code": 139, "signal": "SIGSEGV"}),
     ],
 )
-def test_an_exit_status_is_described_by_code_and_signal(status: int | None, expected: dict[str, object]) -> None:
+def test_an_exit_status_is_described_by_code_and_signal(status: int, expected: dict[str, object]) -> None:
     assert describe_end(status) == expected
 
 
@@ -52,21 +51,21 @@ def test_the_program_sees_the_new_size_of_its_terminal(terminal: tuple[RunningPr
     program.close_descriptors()
 
 
-def test_only_a_terminal_in_line_mode_would_lose_the_end_of_a_long_line(terminal: tuple[RunningProgram, int]) -> None:
+def test_only_a_terminal_in_line_mode_would_cut_a_long_line(terminal: tuple[RunningProgram, int]) -> None:
     program, program_side = terminal
     longest = b"x" * LINE_BYTES_MAX
-    assert not program.would_lose(longest + b"\n" + longest)
-    assert program.would_lose(b"short\n" + longest + b"x")
+    assert not program.would_cut_line(longest + b"\n" + longest)
+    assert program.would_cut_line(b"short\n" + longest + b"x")
     tty.setraw(program_side)
-    assert not program.would_lose(longest + b"x")
+    assert not program.would_cut_line(longest + b"x")
     program.close_descriptors()
-    assert not program.would_lose(longest + b"x")
+    assert not program.would_cut_line(longest + b"x")
 
 
 def test_a_program_on_pipes_ignores_a_resize_and_loses_no_input() -> None:
     program = on_pipes()
     program.resize_terminal(77, 31)
-    assert not program.would_lose(b"x" * (LINE_BYTES_MAX + 1))
+    assert not program.would_cut_line(b"x" * (LINE_BYTES_MAX + 1))
     program.close_descriptors()
 
 

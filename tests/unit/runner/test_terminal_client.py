@@ -35,7 +35,7 @@ class Stand:
             session_id="ses_1", token="", socket="", folder=str(self._folder), arguments=[], directory=str(self._folder),
             environment=dict(os.environ), terminal_client=["sh", "-c", script, placeholders.CONVERSATION_PLACEHOLDER],
         )  # fmt: skip
-        self.front = TerminalClient(order, self._selector, show=self._show, on_leave=self._left)
+        self.front = TerminalClient(order, self._selector, show=self._show, on_ended_by_person=self._left)
         return self.front
 
     def _show(self, data: bytes) -> None:
@@ -50,7 +50,7 @@ class Stand:
     def _turn(self) -> None:
         assert self.front is not None
         self._reap(os.WNOHANG)
-        self.front.start_or_restart(self._ended)
+        self.front.handle_end_or_start(self._ended)
         for key, events in self._selector.select(0.001):
             key.data(None, events)
 
@@ -86,10 +86,10 @@ def test_the_terminal_client_starts_once_when_a_conversation_can_be_joined(stand
     front.resize_terminal(101, 33)
     stand.until(lambda: True)
     assert not front.is_running
-    front.join_conversation("thread-1")
+    front.plan_start("thread-1")
     stand.until(lambda: b"joined thread-1 33 101" in stand.shown)
     assert front.is_running
-    front.join_conversation("thread-1")  # a conversation reports its id repeatedly
+    front.plan_start("thread-1")  # a conversation reports its id repeatedly
     front.write_input(b"hello\r")
     stand.until(lambda: b"heard hello" in stand.shown)
     assert stand.shown.count(b"joined") == 1
@@ -97,7 +97,7 @@ def test_the_terminal_client_starts_once_when_a_conversation_can_be_joined(stand
 
 
 def test_the_normal_end_of_the_terminal_client_is_reported_as_a_leave(stand: Stand) -> None:
-    stand.start("echo bye").join_conversation("t")
+    stand.start("echo bye").plan_start("t")
     stand.until(lambda: stand.leaves)
     assert b"bye" in stand.shown
     assert stand.front is not None and not stand.front.is_running and stand.front.due is None
@@ -105,7 +105,7 @@ def test_the_normal_end_of_the_terminal_client_is_reported_as_a_leave(stand: Sta
 
 def test_a_failing_terminal_client_is_restarted_a_limited_number_of_times(stand: Stand, tmp_path: Path) -> None:
     counted = shlex.quote(str(tmp_path / "starts"))
-    stand.start(f"echo one >> {counted}; exit 3").join_conversation("t")
+    stand.start(f"echo one >> {counted}; exit 3").plan_start("t")
     stand.until(lambda: b"ended with 3" in stand.shown)
     assert (tmp_path / "starts").read_text() == "one\n" * 3
     assert stand.leaves == 0
@@ -114,6 +114,6 @@ def test_a_failing_terminal_client_is_restarted_a_limited_number_of_times(stand:
 def test_a_terminal_client_that_cannot_be_started_is_reported_in_the_terminal(stand: Stand, tmp_path: Path) -> None:
     front = stand.start("true")
     front._order.terminal_client[0] = str(tmp_path / "nowhere")
-    front.join_conversation("t")
+    front.plan_start("t")
     stand.until(lambda: b"cannot start" in stand.shown)
     assert not front.is_running

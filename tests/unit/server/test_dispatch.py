@@ -1,4 +1,4 @@
-"""Test the dispatcher: the permissions of every role, idempotency keys, secrets in answers, contents of uploads."""
+"""The dispatcher checks permissions and idempotency keys, and stores neither secrets nor refused uploads."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from maestro.server.dispatch import require_permission
 
 Join = Callable[..., Awaitable[Caller]]
 
-# yes, no, or held. "held" means: only on a task that the worker holds.
+# The value is "yes", "no" or "held". "held" means: only on a task that the worker holds.
 EXPECTED = """
 operation           person  coordinator  worker  nobody
 task.create         yes     yes          yes     no
@@ -81,8 +81,9 @@ session.explain     yes     yes          yes     no
 session.wait        yes     yes          yes     no
 session.report      no      yes          yes     no
 session.adopt       yes     yes          no      no
-session.grant       yes     no           no      no
 caller.whoami       yes     yes          yes     yes
+session.grant       yes     no           no      no
+session.rename      yes     yes          yes     no
 session.primer      yes     yes          yes     no
 agent.list          yes     yes          yes     no
 session.spawn       yes     yes          no      no
@@ -135,6 +136,8 @@ ask.answer          yes     no           no      no
 ask.create          no      yes          yes     no
 ask.wait            yes     yes          yes     no
 ask.withdraw        yes     yes          yes     no
+notify.test         yes     no           no      no
+notify.list         yes     no           no      no
 server.status       yes     yes          yes     yes
 server.stop         yes     no           no      no
 server.recovery     yes     no           no      no
@@ -147,12 +150,12 @@ _HEAD, *_ROWS = [line.split() for line in EXPECTED.strip().splitlines()]
 CELLS = [(row[0], Role(role), cell) for row in _ROWS for role, cell in zip(_HEAD[1:], row[1:], strict=True)]
 
 
-def test_every_operation_is_in_the_table() -> None:
+def test_the_table_of_permissions_lists_every_operation() -> None:
     assert [row[0] for row in _ROWS] == list(REGISTRY)
 
 
 @pytest.mark.parametrize(("name", "role", "cell"), CELLS)
-def test_a_role_may_call_exactly_its_operations(name: str, role: Role, cell: str) -> None:
+def test_a_role_may_call_exactly_the_operations_in_the_table(name: str, role: Role, cell: str) -> None:
     operation, caller = REGISTRY[name], Caller(role, "ada")
     if cell == "no":
         with pytest.raises(errors.NotAuthenticated if role is Role.NOBODY else errors.NotPermitted):
@@ -180,14 +183,14 @@ async def create_task(server: Server, caller: Caller, project: str, title: str, 
     return created
 
 
-async def test_a_repeated_key_returns_the_first_answer(server: Server, dana: Caller, vc: str) -> None:
+async def test_a_repeated_idempotency_key_returns_the_first_answer(server: Server, dana: Caller, vc: str) -> None:
     first = await create_task(server, dana, vc, "one", key="k")
     again = await create_task(server, dana, vc, "one", key="k")
     other = await create_task(server, dana, vc, "one", key="l")
     assert again.id == first.id != other.id
 
 
-async def test_a_key_of_another_request_is_refused(server: Server, dana: Caller, vc: str) -> None:
+async def test_an_idempotency_key_of_another_request_is_refused(server: Server, dana: Caller, vc: str) -> None:
     created = await create_task(server, dana, vc, "one", key="k")
     with pytest.raises(errors.KeyReused):
         await create_task(server, dana, vc, "two", key="k")
@@ -195,14 +198,14 @@ async def test_a_key_of_another_request_is_refused(server: Server, dana: Caller,
         await server.call(task_ops.START, task_ops.StartTask(id=created.id), caller=dana, key="k")
 
 
-async def test_each_caller_has_its_own_keys(server: Server, dana: Caller, join: Join, vc: str) -> None:
+async def test_each_caller_has_its_own_idempotency_keys(server: Server, dana: Caller, join: Join, vc: str) -> None:
     ada = await join("ada")
     first = await create_task(server, dana, vc, "one", key="k")
     assert (await create_task(server, ada, vc, "one", key="k")).id != first.id
 
 
 @pytest.mark.parametrize("key", ["a\nb", "k" * (limits.idempotency_key_chars_max + 1)])
-async def test_an_invalid_key_is_refused(server: Server, dana: Caller, vc: str, key: str) -> None:
+async def test_an_invalid_idempotency_key_is_refused(server: Server, dana: Caller, vc: str, key: str) -> None:
     with pytest.raises(errors.Invalid, match="idempotency key"):
         await create_task(server, dana, vc, "one", key=key)
 

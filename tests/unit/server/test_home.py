@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -19,8 +20,9 @@ def test_only_the_owner_has_access_to_a_new_data_directory(tmp_path: Path) -> No
 
 def test_a_data_directory_that_cannot_be_created_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(errors.StorageReadOnly, match="cannot be created"):
+    with pytest.raises(errors.StorageReadOnly, match="cannot be created") as refused:
         homes.prepare_home(tmp_path / "file" / "data")
+    assert "set another MAESTRO_HOME" in refused.value.hint
 
 
 def test_a_data_directory_that_other_users_can_read_is_refused(tmp_path: Path) -> None:
@@ -55,5 +57,16 @@ def test_taking_the_lock_waits_for_a_server_that_stops(tmp_path: Path, monkeypat
 
 
 def test_a_lock_in_a_missing_directory_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(errors.StorageReadOnly), HomeLock(tmp_path / "gone"):
+    with pytest.raises(errors.StorageReadOnly) as refused, HomeLock(tmp_path / "gone"):
         pass
+    assert "set another MAESTRO_HOME" in refused.value.hint
+
+
+def test_a_directory_that_the_system_cannot_lock_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(descriptor: int, operation: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(homes.fcntl, "flock", refuse)
+    with pytest.raises(errors.StorageFailed, match="cannot be locked: No locks available") as refused:
+        HomeLock(tmp_path).__enter__()
+    assert "set another MAESTRO_HOME" in refused.value.hint

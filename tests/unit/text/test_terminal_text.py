@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from maestro.text.terminal_text import TerminalLines
+from maestro.text.terminal_text import TerminalLines, strip_sequences
 
 
 @pytest.mark.parametrize(
@@ -29,6 +29,20 @@ def test_terminal_output_in_pieces_of_any_size_becomes_plain_lines(shown: str, r
     lines = TerminalLines()
     pieces = [lines.add_output(shown[at : at + size]) for at in range(0, len(shown), size)]
     assert "".join(pieces) + lines.finish_output() == read
+
+
+@pytest.mark.parametrize(
+    ("shown", "stripped"),
+    [
+        ("\x1b[1;32mgreen\x1b[0m\r\n", "green\n"),
+        ("a\x1b(Bb", "ab"),
+        ("a\x1bPpayload\x1b\\b", "ab"),
+        ("a\x1b]0;title\x07b\x1b]8;;http://x\x1b\\c", "abc"),
+        ("a\x1b7b\x1b=c", "abc"),
+    ],
+)
+def test_stripping_removes_each_form_of_escape_sequence(shown: str, stripped: str) -> None:
+    assert strip_sequences(shown) == stripped
 
 
 def test_colours_stay_on_request_and_end_at_the_end_of_their_line() -> None:

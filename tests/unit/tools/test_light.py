@@ -1,4 +1,4 @@
-"""Runners are many: what they load for a conversation is little."""
+"""Runners and clients load no heavy modules, because many of them run at once."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from importlib.util import find_spec
 
 import pytest
 
-from maestro.tools import folders
+from maestro.tools import tool_folders
 
 _HEAVY = ("msgspec", "asyncio", "pathlib", "maestro.domain", "maestro.store", "maestro.server", "maestro.services")
 
 
-CONVERSING = [tool for tool in folders.TOOL_FOLDERS if find_spec(f"maestro.tools.{tool}.conversation")]
+CONVERSING = [tool for tool in tool_folders.TOOL_FOLDERS if find_spec(f"maestro.tools.{tool}.conversation")]
 
 
 @pytest.mark.parametrize("tool", CONVERSING)
-def test_a_conversation_needs_nothing_heavy(tool: str) -> None:
+def test_a_conversation_loads_no_heavy_module(tool: str) -> None:
     code = (
         f"import sys, maestro.runner.forker, maestro.tools.{tool}.conversation as found\n"
         f"print([name for name in {_HEAVY!r} if name in sys.modules])"

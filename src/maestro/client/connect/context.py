@@ -26,10 +26,10 @@ def request_json(*arguments: str) -> Any:
 
     Start no server. Send no directory, so that the answer does not depend on a project.
     """
-    names = ("MAESTRO_TOKEN", "MAESTRO_SESSION_ID")
-    environment = {name: value for name in names if (value := main.read_variable(name))}
     try:
-        answer = call.run_on_server([*arguments, "--json"], path=main.socket_path(), environment=environment)
+        answer = call.run_on_server(
+            [*arguments, "--json"], socket_path=main.socket_path(), environment=call.caller_variables()
+        )
     except OSError:
         return None
     return json.loads(answer.out) if answer.code == 0 and answer.out else None

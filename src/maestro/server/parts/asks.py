@@ -1,24 +1,19 @@
-"""Asks: questions and permission requests to the person, and the notifications about them."""
+"""Asks: questions and permission requests to the person."""
 
 from __future__ import annotations
 
-from maestro.domain.events import EventKind
 from maestro.operations import asks as ask_ops
 from maestro.server.base import ServerBase
 from maestro.server.dispatch import Binding
-from maestro.server.part import Part, PartJob
+from maestro.server.part import Part
 from maestro.server.parts.identity import IdentityPart
 from maestro.server.parts.quotas import QuotaPart, within_quota
 from maestro.services.asks import asks
-from maestro.services.asks.notifications import NotificationJob
 
 
 def build_asks(base: ServerBase, identity: IdentityPart, quotas: QuotaPart) -> Part:
     waits = asks.AskWaits(base.store, base.hub, identity.presence)
     count_ask = quotas.quotas.count_ask
-    notifications = NotificationJob(
-        base.store, desktop=base.settings.notify_desktop, webhook=base.settings.notify_webhook
-    )
     return Part(
         bindings={
             ask_ops.LIST.name: Binding(asks.list_asks),
@@ -31,10 +26,4 @@ def build_asks(base: ServerBase, identity: IdentityPart, quotas: QuotaPart) -> P
             ask_ops.WAIT.name: Binding(waits.wait_for_answer),
             ask_ops.WITHDRAW.name: Binding(asks.withdraw_ask),
         },
-        jobs=(
-            PartJob(
-                notifications,
-                runs_after=(EventKind.ASK_OPENED, EventKind.ASK_ANSWERED, EventKind.ASK_WITHDRAWN),
-            ),
-        ),
     )

@@ -14,6 +14,7 @@ from maestro.services.hooks.handler import HookHandler
 from maestro.services.hooks.late_hooks_job import LateHookJob
 from maestro.services.hooks.permission_hold import PermissionHolds
 from maestro.services.hooks.self_wait import SelfWaits
+from maestro.services.hooks.window_ask_job import WindowAskJob
 
 
 class HookPart(Part, frozen=True, kw_only=True):
@@ -22,20 +23,28 @@ class HookPart(Part, frozen=True, kw_only=True):
     handler: HookHandler
     firings: HookFirings
     late_hooks: LateHookJob
+    window_asks: WindowAskJob
 
 
 def build_hooks(base: ServerBase, quotas: QuotaPart, runners: RunnerPart) -> HookPart:
-    holds = PermissionHolds(base.store, base.hub, may_ask=quotas.quotas.count_ask)
+    holds = PermissionHolds(
+        base.store,
+        base.hub,
+        may_ask=quotas.quotas.count_ask,
+        on_left_to_window=lambda: base.background_jobs.nudge_job(WindowAskJob.name),
+    )
     handler = HookHandler(base.store, holds, SelfWaits(runners.runners))
     firings = HookFirings(base.store, base.clock)
     late_hooks = LateHookJob(base.store, handler, base.home, clock=base.clock)
+    window_asks = WindowAskJob(base.store)
     session_is_over = (EventKind.SESSION_ENDED, EventKind.SESSION_LOST, EventKind.SESSION_RESUMED)
     return HookPart(
         handler=handler,
         firings=firings,
         late_hooks=late_hooks,
+        window_asks=window_asks,
         bindings={hook_ops.LIST.name: Binding(firings.list_all)},
-        jobs=(PartJob(late_hooks),),
+        jobs=(PartJob(late_hooks), PartJob(window_asks, runs_after=(EventKind.ASK_OPENED,))),
         reactions=(
             Reaction(session_is_over, handler.forget_session),
             Reaction((EventKind.SESSION_TURN_ENDED,), handler.handle_turn_end),

@@ -1,4 +1,4 @@
-"""Recovery: find lost sessions and ended programs, resume sessions, reroute the mail of ended sessions."""
+"""Build the part of recovery: jobs that find lost sessions and ended programs, resume sessions and reroute mail."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from maestro.server.part import Part, PartJob
 from maestro.server.parts.identity import IdentityPart
 from maestro.server.parts.runners import RunnerPart
 from maestro.server.parts.supervision import SupervisionPart
+from maestro.services.recovery.ended_mailboxes import EndedMailboxJob
 from maestro.services.recovery.findings import RestartFindings
 from maestro.services.recovery.lost_sessions import LostSessionJob
 from maestro.services.recovery.reconcile import ReconcileJob
 from maestro.services.recovery.recovery_job import RecoveryJob
-from maestro.services.recovery.undelivered_mail import UndeliveredMailJob
 
 
 class RecoveryPart(Part, frozen=True, kw_only=True):
@@ -34,21 +34,21 @@ def build_recovery(
     reconcile = ReconcileJob(store, runners.runners, supervision.launcher, supervision.starts, findings, clock=clock)
     nudge_job = base.background_jobs.nudge_job
 
-    def continue_after_start() -> None:
+    def nudge_recovery_and_reconcile() -> None:
         nudge_job(RecoveryJob.name)
         nudge_job(ReconcileJob.name)
 
-    supervision.starts.on_done = continue_after_start
+    supervision.starts.on_room = nudge_recovery_and_reconcile
     runners.runners.on_end = partial(nudge_job, ReconcileJob.name)
-    recovery.on_given_up = partial(nudge_job, UndeliveredMailJob.name)
-    session_is_over = (EventKind.SESSION_ENDED, EventKind.SESSION_LOST)
+    recovery.on_given_up = partial(nudge_job, EndedMailboxJob.name)
+    session_end_events = (EventKind.SESSION_ENDED, EventKind.SESSION_LOST)
     return RecoveryPart(
         findings=findings,
         bindings={server_ops.RECOVERY.name: Binding(findings.show_findings)},
         jobs=(
             PartJob(LostSessionJob(store, identity.presence, clock=clock)),
             PartJob(reconcile, runs_after=(EventKind.SESSION_RESUMED,), is_paced=True),
-            PartJob(recovery, runs_after=(*session_is_over, EventKind.ASK_ANSWERED), is_paced=True),
-            PartJob(UndeliveredMailJob(store), runs_after=session_is_over),
+            PartJob(recovery, runs_after=(*session_end_events, EventKind.ASK_ANSWERED), is_paced=True),
+            PartJob(EndedMailboxJob(store), runs_after=session_end_events),
         ),
     )

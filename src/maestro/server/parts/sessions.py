@@ -10,6 +10,7 @@ from maestro.domain.events import EventKind
 from maestro.operations import agents as agent_ops
 from maestro.operations import files as file_ops
 from maestro.operations import primer as primer_ops
+from maestro.operations import session_settings as setting_ops
 from maestro.operations import sessions as session_ops
 from maestro.server.base import ServerBase
 from maestro.server.dispatch import Binding
@@ -19,7 +20,7 @@ from maestro.server.parts.quotas import QuotaPart, within_quota
 from maestro.services.access import client_files
 from maestro.services.quotas.quotas import Quotas
 from maestro.services.recovery.lost_sessions import LostSessionJob
-from maestro.services.sessions import adoption, lifecycle, primers, registration, views
+from maestro.services.sessions import adoption, lifecycle, listing, primers, registration, rename, views
 from maestro.services.sessions.agents import AgentViews
 from maestro.services.sessions.lifecycle import Heartbeats
 from maestro.services.sessions.presence_job import PresenceJob
@@ -46,15 +47,16 @@ def build_sessions(base: ServerBase, identity: IdentityPart, quotas: QuotaPart) 
         bindings={
             session_ops.REGISTER.name: _bind_registration(quotas.quotas, base.secrets.session_token),
             session_ops.HEARTBEAT.name: Binding(Heartbeats(store).answer_heartbeat),
-            session_ops.LIST.name: Binding(views.list_page),
+            session_ops.LIST.name: Binding(listing.list_page),
             session_ops.SHOW.name: Binding(views.show_session),
             session_ops.EXPLAIN.name: Binding(SessionExplainer(store, presence).explain_session),
             session_ops.WAIT.name: Binding(SessionWaits(store, base.hub, presence).wait_for_sessions),
             session_ops.REPORT.name: Binding(session_report.report_work),
             session_ops.ADOPT.name: Binding(adoption.adopt_sessions),
-            session_ops.GRANT.name: Binding(lifecycle.set_grant),
+            setting_ops.RENAME.name: Binding(rename.rename_session),
+            setting_ops.GRANT.name: Binding(lifecycle.set_grant),
             session_ops.WHOAMI.name: Binding(lifecycle.identify_caller),
-            agent_ops.LIST.name: Binding(AgentViews(presence).list_page),
+            agent_ops.LIST.name: Binding(AgentViews(presence).list_agents),
             primer_ops.PRIMER.name: Binding(primers.read_primer),
             file_ops.CHECK.name: Binding(client_files.check_file),
         },

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from datetime import timedelta
+
+import msgspec
 
 from maestro.core import errors, ids, limits
 from maestro.domain import asks
@@ -21,6 +24,7 @@ from maestro.services.access import session_relations
 from maestro.services.access.scope import find_readable_project, find_task
 from maestro.services.mail import receipts
 from maestro.services.mail.create import Draft, MailTarget, inline_body, post_message, sender_of
+from maestro.services.notifications.queue import queue_closed_ask, queue_opened_ask
 from maestro.services.presence.tracker import PresenceTracker
 from maestro.services.sessions import status
 from maestro.store.base import Store, Tx
@@ -79,6 +83,18 @@ def open_ask_for_tool(
     return ask
 
 
+def open_ask_in_window(
+    tx: Tx, session: Session, *, kind: asks.AskKind, title: str, text: str, record_file: str
+) -> Ask:
+    """Open an ask that the session's program shows in its own window, where the person answers."""
+    ask = msgspec.structs.replace(_new_ask(tx, session, kind, title, text, [], None, None), choices=[])
+    _store_ask(tx, ask, actor=session.id)
+    record_since = tx.at + timedelta(seconds=limits.window_ask_settle_seconds)
+    tx.asks.set_record(ask.id, record_file, record_since=record_since)
+    tx.asks.leave_to_window(ask.id, record_since=record_since)
+    return ask
+
+
 def withdraw_if_open(tx: Tx, ask_id: str, *, actor: str) -> None:
     """Withdraw an open ask, because the asking program no longer waits."""
     ask = tx.asks.get(ask_id)
@@ -97,6 +113,7 @@ def answer_ask(tx: Tx, caller: Caller, request: ops.AnswerAsk) -> Ask:
     A program that waits for the answer gets the answer directly, without mail.
     """
     ask = _readable_ask(tx, caller, request.id)
+    asks.require_answerable(ask)
     chosen = _record_answer(tx, caller, ask, request.answer)
     if tx.conversations.get_ask(ask.id) is None:
         _send_answer(tx, caller, ask, chosen)
@@ -243,6 +260,7 @@ def _store_ask(tx: Tx, ask: Ask, *, actor: str, choices: Sequence[AskChoice] = (
     tx.asks.insert(ask, choice_codes=[choice.code for choice in choices])
     data = {"session": ask.session_id, "kind": ask.kind.value, "title": ask.title, "choices": ask.choices}
     tx.log(NewEvent(EventKind.ASK_OPENED, ask.id, ask.project_id, data), actor=actor)
+    queue_opened_ask(tx, ask)
 
 
 def _record_answer(tx: Tx, caller: Caller, ask: Ask, answer_text: str) -> str:
@@ -256,6 +274,7 @@ def _record_answer(tx: Tx, caller: Caller, ask: Ask, answer_text: str) -> str:
     )
     data = {"session": ask.session_id, "answer": chosen[:500], "title": ask.title}
     tx.log(NewEvent(EventKind.ASK_ANSWERED, ask.id, ask.project_id, data), actor=caller.name)
+    queue_closed_ask(tx, ask, AskStatus.ANSWERED)
     _end_wait_for_input(tx, ask, actor=caller.name)
     return chosen
 
@@ -309,6 +328,7 @@ def _close_as_withdrawn(tx: Tx, ask: Ask, *, actor: str) -> None:
     tx.asks.close(ask.id, status=AskStatus.WITHDRAWN, answer=None, by=actor, at=tx.at)
     data = {"session": ask.session_id, "title": ask.title}
     tx.log(NewEvent(EventKind.ASK_WITHDRAWN, ask.id, ask.project_id, data), actor=actor)
+    queue_closed_ask(tx, ask, AskStatus.WITHDRAWN)
 
 
 def _readable_ask(tx: Tx, caller: Caller, ask_id: str) -> Ask:

@@ -79,9 +79,8 @@ class PushJob:
         self._runners = runners
         self._pusher = pusher
         self._clock = clock
-        self._on_push_received = (
-            on_push_received  # called when a push counts as received although no hook reported it
-        )
+        # Called when a push counts as received although no hook reported the push.
+        self._on_push_received = on_push_received
         # Returns when the events from before the server's start are applied.
         self._wait_until_caught_up = wait_until_caught_up
         self._closed: dict[str, str] = {}  # by session: why the program could not take the last push
@@ -203,9 +202,8 @@ def _next_push(tx: Tx, session_id: str) -> PlannedPush | None:
     ):
         return None
     if conversation.parked_until is not None:
-        tx.conversations.park_until(
-            session_id, None
-        )  # pushed once: a program that meets the limit again reports the limit again
+        # The push is sent once: a program that meets the limit again reports the limit again.
+        tx.conversations.park_until(session_id, None)
         return PlannedPush(ids.new_id("psh", tx.at), _CONTINUE, conversation.last_event_number)
     unread = _unread_mail(tx, caller)
     if not unread:
@@ -255,7 +253,7 @@ def _push_text(tx: Tx, conversation: SessionConversation, unread: list[ReceivedM
     spawn, reach = tx.spawns.get(conversation.session_id), _reach(tx, conversation.session_id)
     waiter = tools.find_model_wait(spawn.tool, conversation.driver) if spawn is not None else None
     if waiter is not None:
-        return waiter.mail_notice(len(unread))
+        return waiter.mail_announcement(len(unread))
     if len(unread) == 1 and is_prompt(unread[0]):
         return pushes.prompt_push(unread[0].body, unread[0].sender)
     return pushes.mail_push(unread, reach)

@@ -53,9 +53,9 @@ async def read_new_part(
         return await _skip_resumed_record(conversation, event.transcript, folders)
     # Later parts belong to a turn that was counted before. A turn that a reply continues has not ended.
     count = 1 if event.moment in _TURN_ENDS and reply.kind is not ReplyKind.GO_ON else 0
-    start = (
-        conversation.last_event_number if conversation.record_file in (None, event.transcript) else 0
-    )  # each conversation has its own file
+    # Each conversation has its own file, so the position in another file does not count.
+    is_known = await _is_known_record(conversation, event.transcript, folders)
+    start = conversation.last_event_number if is_known else 0
     return await _read_from(event.tool, event.transcript, folders, start, count)
 
 
@@ -63,10 +63,16 @@ async def _skip_resumed_record(
     conversation: SessionConversation, record: str, folders: tuple[str, ...]
 ) -> RecordReading | None:
     """Skip the present content of a resumed conversation's record: its usage does not belong to the session."""
-    if conversation.record_file in (None, record):
+    if await _is_known_record(conversation, record, folders):
         return None
     piece = await record_files.read_record(record, folders, start=None)
     return RecordReading(RecordContent(), record, piece.size_bytes, 0) if piece is not None else None
+
+
+async def _is_known_record(conversation: SessionConversation, record: str, folders: tuple[str, ...]) -> bool:
+    """Return whether the read position belongs to the record. The first record of a conversation counts as known."""
+    known = conversation.record_file
+    return known is None or await record_files.is_same_record(known, record, folders)
 
 
 async def unread_text(tool: str, conversation: SessionConversation, *, folder: str = "") -> str:

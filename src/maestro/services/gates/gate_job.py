@@ -31,7 +31,7 @@ from maestro.services.gates.gate_directories import gate_directory
 from maestro.services.projects.sandboxes import ProjectSandboxes
 from maestro.services.runs import control as runs
 from maestro.services.sessions import notices, report_effects
-from maestro.services.tasks import moves, verdicts
+from maestro.services.tasks import moves, verdict_notices
 from maestro.services.worktrees import conflicts
 from maestro.services.worktrees.lifecycle import SessionWorktrees
 from maestro.store.base import Store, Tx
@@ -269,7 +269,7 @@ def _conclude(tx: Tx, judged: Task, gate_runs: list[_GateRun], refusal: _MergeRe
     if holder is not None:
         report_effects.apply_review(tx, holder, passed=passed)
     if passed:
-        verdicts.report_passed(tx, task, holder)
+        verdict_notices.report_passed(tx, task, holder)
     elif refusal is not None and _needs_conflict_task(tx, task, refusal):
         _open_conflict_task(tx, task, refusal)
     else:
@@ -320,7 +320,7 @@ def _send_back(tx: Tx, task: Task, holder: Session | None, *, problem: str, reas
     elif holder is not None:
         with contextlib.suppress(errors.Conflict):
             moves.fail_task(tx, SERVER_CALLER, task_shapes.ReasonedTask(id=task.id, reason=reason))
-    verdicts.report_failed(tx, task, holder, problem=problem, reason=reason)
+    verdict_notices.report_failed(tx, task, holder, problem=problem, reason=reason)
 
 
 def _run_of(tx: Tx, task: Task) -> Run | None:

@@ -23,13 +23,15 @@ from maestro.prompts import mail
 from maestro.services.access import session_relations
 from maestro.services.asks.withdrawal import withdraw_asks
 from maestro.services.conversations import record_contents, turn_tracking, unconfirmed_mail
-from maestro.services.hooks import late_hooks, status_signals, tool_gate
+from maestro.services.hooks import late_hooks, status_signals, tool_gate, window_asks
 from maestro.services.hooks.hook_state import HookState, HookStates
 from maestro.services.hooks.permission_hold import PermissionHolds
 from maestro.services.hooks.self_wait import SelfWaits
 from maestro.services.hooks.snapshot import HookSnapshot, read_snapshot
 from maestro.services.mail import receipts
+from maestro.services.sessions import windows
 from maestro.store.base import Store, Tx
+from maestro.tools import registry
 from maestro.tools.hook_dialect import EMPTY_REPLY, HookEvent, HookMoment, HookReply, ReplyKind
 
 _VIA = "hook"
@@ -50,9 +52,13 @@ class HoldPolicy(Protocol):
     def __call__(self, session: Session, spawn: Spawn | None) -> bool: ...
 
 
-def hold_spawned(session: Session, spawn: Spawn | None) -> bool:
-    """Hold only calls of spawned sessions: no person watches them. A session started by hand shows a dialog."""
-    return spawn is not None
+def hold_where_answerable(session: Session, spawn: Spawn | None) -> bool:
+    """Hold the calls of spawned sessions: no person watches them.
+
+    Hold the calls of a session that was started by hand only if its program shows its dialog meanwhile.
+    """
+    dialect = registry.DIALECTS.get(session.tool or "")
+    return spawn is not None or (dialect is not None and dialect.dialog_opens_during_hook)
 
 
 class HookHandler:
@@ -64,7 +70,7 @@ class HookHandler:
         permission_holds: PermissionHolds,
         self_waits: SelfWaits,
         *,
-        may_hold: HoldPolicy = hold_spawned,
+        may_hold: HoldPolicy = hold_where_answerable,
     ) -> None:
         self._store = store
         self._permission_holds = permission_holds
@@ -175,7 +181,7 @@ class HookHandler:
             return decided
         await before_hold()
         if snapshot.conversation is None:
-            return await self._permission_holds.hold_call(caller, event)
+            return await self._permission_holds.hold_call(caller, event, has_window=snapshot.spawn is None)
         state = self._states.state_of(caller.name)
         state.waiting_hooks += 1
         try:
@@ -267,6 +273,10 @@ class HookHandler:
             read, state.unconfirmed_receipts = state.unconfirmed_receipts, []
             state.mail_being_marked_read = state.mail_being_marked_read.union(*map(receipts.sequence_numbers, read))
             work.append(lambda tx: unconfirmed_mail.mark_read(tx, caller, read, via=via))
+        if window_asks.shows_dialog(event) and snapshot.has_own_window:
+            work.append(lambda tx: window_asks.open_window_ask(tx, caller, event))
+        elif snapshot.has_window_asks and window_asks.may_end_dialog(event):
+            work.append(lambda tx: window_asks.withdraw_answered(tx, caller, event))
         outlived = self._permission_holds.outlived_asks(caller, event)
         if outlived:
             work.append(lambda tx: withdraw_asks(tx, caller, outlived))
@@ -275,6 +285,10 @@ class HookHandler:
         elif status := status_signals.status_to_write(event, snapshot, reply):
             detail = event.summary if status is SessionStatus.NEEDS_INPUT else ""
             work.append(lambda tx: status_signals.write_status(tx, caller, status, detail))
+        if event.moment is HookMoment.PROMPT and snapshot.conversation is None:
+            work.append(
+                lambda tx: windows.record_prompt(tx, caller.name, directory=event.directory, prompt=event.prompt)
+            )
         if turn := turn_tracking.turn_after(snapshot.conversation, event, reply):
             work.append(lambda tx: turn_tracking.apply_turn(tx, caller, event, turn))
             if event.moment is HookMoment.PROMPT:  # the prompt may hold pushed mail, which counts as shown now

@@ -7,6 +7,7 @@ import hashlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
 
 from maestro.core import limits
 from maestro.domain import asks as rules
@@ -45,19 +46,29 @@ def _allow_all(tx: Tx, caller: Caller) -> None:
 class PermissionHolds:
     """Holds tool calls until their asks are answered, each for a bounded time."""
 
-    def __init__(self, store: Store, hub: Hub, *, may_ask: Callable[[Tx, Caller], None] = _allow_all) -> None:
-        """`may_ask` refuses an ask that exceeds a quota."""
+    def __init__(
+        self,
+        store: Store,
+        hub: Hub,
+        *,
+        may_ask: Callable[[Tx, Caller], None] = _allow_all,
+        on_left_to_window: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`may_ask` refuses an ask that exceeds a quota. `on_left_to_window` is called when an ask waits only in its
+        session's own window."""
         self._store = store
         self._may_ask = may_ask
+        self._on_left_to_window = on_left_to_window
         self._hub = hub
         self._held: dict[_Key, _Held] = {}
         self._recent_replies: dict[_Key, tuple[float, HookReply]] = {}  # kept for _REPEAT_SECONDS
 
-    async def hold_call(self, caller: Caller, event: HookEvent) -> HookReply:
+    async def hold_call(self, caller: Caller, event: HookEvent, *, has_window: bool = False) -> HookReply:
         """Return the person's answer as a reply.
 
         When the hook goes away or waits too long, withdraw the ask and return no reply. The program then falls back
-        to its own behaviour, which never allows the call.
+        to its own behaviour, which never allows the call. `has_window`: the program shows its own dialog too, and the
+        ask stays open there until the dialog is gone.
         """
         key = (caller.name, event.summary, event.call_digest)
         if decided := self._recent_reply(key):
@@ -75,7 +86,8 @@ class PermissionHolds:
             if not held.waiting:
                 self._held.pop(key, None)
             if not held.waiting and ask is None:
-                await asyncio.shield(self._withdraw_ask(caller, held.opening))
+                end_ask = self._leave_to_window if has_window else self._withdraw_ask
+                await asyncio.shield(end_ask(caller, held.opening))
         if ask is None or ask.status is not rules.AskStatus.ANSWERED:
             return EMPTY_REPLY
         answered = ask
@@ -107,12 +119,23 @@ class PermissionHolds:
         self._may_ask(tx, caller)
         ask = asks.create_ask(tx, caller, ask_for_call(event))
         tx.asks.set_call(ask.id, digest)
+        record_since = tx.at + timedelta(seconds=limits.held_ask_settle_seconds)
+        tx.asks.set_record(ask.id, event.transcript, record_since=record_since)
         return ask
 
     async def _withdraw_ask(self, caller: Caller, opening: asyncio.Future[Ask]) -> None:
         """Withdraw an ask that no hook waits for, even if the write of the ask had not finished."""
         ask = await opening
         await self._store.write(lambda tx: withdraw_asks(tx, caller, [ask.id]))
+
+    async def _leave_to_window(self, caller: Caller, opening: asyncio.Future[Ask]) -> None:
+        """Leave an ask that no hook waits for to the program's own dialog.
+
+        The person may have answered there just now: the program ends the hook and writes its record at that moment.
+        """
+        ask, margin = await opening, timedelta(seconds=limits.held_ask_settle_seconds)
+        await self._store.write(lambda tx: tx.asks.leave_to_window(ask.id, record_since=tx.at - margin))
+        self._on_left_to_window()
 
     def outlived_asks(self, caller: Caller, event: HookEvent) -> list[str]:
         """Return the asks that the person answered in the program itself: the call was made, or the turn is over.

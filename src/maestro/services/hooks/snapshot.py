@@ -17,6 +17,7 @@ from maestro.domain.spawns import Spawn
 from maestro.operations import primer as primer_ops
 from maestro.services.access import session_relations
 from maestro.services.conversations import pending_pushes
+from maestro.services.hooks import window_asks
 from maestro.services.hooks.hook_state import HookState
 from maestro.services.mail import receipts
 from maestro.services.mail.reading import find_unshown
@@ -41,6 +42,8 @@ class HookSnapshot(msgspec.Struct, frozen=True):
     primer: str
     conversation: SessionConversation | None
     unconfirmed_receipts: tuple[str, ...]  # receipts of replies with mail that the model may not have read
+    has_own_window: bool = False  # a person started the session by hand
+    has_window_asks: bool = False  # an ask waits in the session's own window
     wait_instruction: str = ""  # tells the agent to start the command that waits for mail
 
     @property
@@ -69,7 +72,7 @@ def read_snapshot(tx: Tx, caller: Caller, event: HookEvent, state: HookState) ->
         mail = pending_pushes.without_pushed_mail(tx, session, mail, with_prompts=not is_driven(conversation))
     elif conversation is not None:  # a push to this kind of program only announces mail
         mail = pending_pushes.without_first_prompt(tx, session, mail)
-    asks, starts = event.moment is HookMoment.ASKS or event.is_gate, event.moment is HookMoment.STARTS
+    asks, starts = window_asks.shows_dialog(event) or event.is_gate, event.moment is HookMoment.STARTS
     is_needed = asks or starts or event.moment is HookMoment.ENDS or (conversation is not None and mail)
     spawn = tx.spawns.get(session.id) if is_needed else None
     primer = ""
@@ -77,8 +80,20 @@ def read_snapshot(tx: Tx, caller: Caller, event: HookEvent, state: HookState) ->
         primer = primers.read_primer(tx, caller, primer_ops.ReadPrimer(tools=_reach(spawn) is AgentReach.MCP)).text
     count_max = limits.hook_messages_max
     has_more_mail = len(mail) > count_max
+    has_window_asks = (
+        conversation is None and window_asks.may_end_dialog(event) and bool(tx.asks.in_window_of(session.id, limit=1))
+    )
     return HookSnapshot(
-        tx.at, session, spawn, mail[:count_max], has_more_mail, primer, conversation, tuple(unconfirmed)
+        tx.at,
+        session,
+        spawn,
+        mail[:count_max],
+        has_more_mail,
+        primer,
+        conversation,
+        tuple(unconfirmed),
+        has_own_window=bool(is_needed) and spawn is None,
+        has_window_asks=has_window_asks,
     )
 
 
@@ -105,7 +120,7 @@ def _unshown_mail(
 
 def _wants_primer(event: HookEvent, state: HookState, *, is_spawned: bool, is_driven: bool) -> bool:
     """Return whether the reply needs the primer: at the start of a session that was started by hand, and after the
-    context was compacted or cleared. The first prompt of a spawned session holds the same text."""
+    context was compacted or cleared. The first prompt of a spawned session holds equivalent instructions."""
     if event.is_from_subagent:
         return False
     match event.moment:

@@ -58,4 +58,10 @@ def _ended_before(tx: Tx, names: list[str], before: datetime) -> list[str]:
 
 def _remove_folders(folders: list[Path]) -> None:
     for folder in folders:
-        shutil.rmtree(folder, ignore_errors=True)
+        if folder.is_symlink():  # an upgrade linked a session folder on another disk
+            target = folder.resolve()
+            if target.name == folder.name:  # no other folder is removed through a link
+                shutil.rmtree(target, ignore_errors=True)
+            folder.unlink()
+        else:
+            shutil.rmtree(folder, ignore_errors=True)

@@ -27,9 +27,8 @@ class AlarmJob:
             try:
                 await self._store.write(lambda tx: _notify_person(tx, alarms))
             except MaestroError:
-                self._guard.put_back_alarms(
-                    alarms
-                )  # the next round reports the alarms: the person has not been told yet
+                # The next round reports the alarms, because the person was not told about them yet.
+                self._guard.put_back_alarms(alarms)
                 raise
         return None
 

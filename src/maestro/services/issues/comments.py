@@ -81,9 +81,8 @@ def post_comment(
         for mailbox in own_mailboxes(caller):
             receipts.record_step(tx, caller, ReceiptStep.ACKNOWLEDGED, mailbox, parent.seq, via="reply")
     if party is IssueParty.RECEIVER and caller.is_session:
-        threads.claim_thread_for(
-            tx, caller, issue.thread_id, ignore_conflict=True
-        )  # the holder of the thread gets the answer
+        # The holder of the thread gets the answer.
+        threads.claim_thread_for(tx, caller, issue.thread_id, ignore_conflict=True)
     return msgspec.structs.replace(receipts.new_message_answer(tx, draft, posted), issue=task.ref)
 
 

@@ -9,8 +9,10 @@ from maestro.domain.projects import Project
 from maestro.services.access.scope import require_own_project
 from maestro.store.base import Tx
 from maestro.store.repositories.sessions import SessionName
+from maestro.text.choices import join_choices
 
 _RECIPIENTS_MAX = limits.broadcast_recipients_max
+_SCOPES_OF_EVERY_SESSION = [scope for scope in BroadcastScope if scope is not BroadcastScope.ALL]
 
 
 def sessions_in_scope(tx: Tx, caller: Caller, scope: BroadcastScope, project: Project) -> list[SessionName]:
@@ -31,7 +33,7 @@ def _all_sessions(tx: Tx, caller: Caller, project: Project) -> list[SessionName]
     if caller.is_session and (caller.role is not Role.COORDINATOR or caller.parent_id is not None):
         raise errors.NotPermitted(
             "Only the person or a top-level coordinator may broadcast to all.",
-            hint="Use --scope my-workers, --scope siblings or --scope team.",
+            hint=f"Use {join_choices(f'--scope {scope}' for scope in _SCOPES_OF_EVERY_SESSION)}.",
         )
     sessions = tx.sessions.ids_live(project.id, limit=_RECIPIENTS_MAX)
     return [session for session in sessions if session.id != caller.session_id]

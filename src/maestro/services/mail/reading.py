@@ -203,7 +203,7 @@ def _merge_mailboxes(
 def coordinator_contact(tx: Tx, caller: Caller) -> Contact | None:
     """Return the caller's coordinator with the time of its last sign of life."""
     parent = tx.sessions.get(caller.parent_id) if caller.parent_id else None
-    return contact_of(parent, at=tx.at, seconds=limits.session_lease_seconds) if parent else None
+    return contact_of(parent, at=tx.at, seconds=limits.presence_online_seconds_max) if parent else None
 
 
 def message_filter(tx: Tx, caller: Caller, request: ops.ReadInbox | ops.WaitMail) -> MessageFilter:

@@ -53,9 +53,8 @@ def create_member(tx: Tx, caller: Caller, request: ops.CreateMember) -> Member:
 
 def list_members(tx: Tx, caller: Caller, request: ops.ListMembers) -> ops.MemberList:
     project = find_project(tx, caller, request.project)
-    after, _, after_id = request.cursor.partition(
-        "/"
-    )  # no name has a slash; archived members may share a name: hence the id
+    # No name contains a slash. Archived members may share a name, so the cursor also has the id.
+    after, _, after_id = request.cursor.partition("/")
     found = tx.members.list_page(
         project.id, after=(after, after_id), limit=request.limit + 1, archived=request.archived
     )

@@ -86,10 +86,6 @@ class PresenceTracker:
             del self._unstored[session_id]
         return taken
 
-    @property
-    def has_unstored(self) -> bool:
-        return bool(self._unstored)
-
     def connected_sessions(self) -> list[str]:
         """Return the sessions with an open connection; each of them gives a sign of life."""
         return [session_id for session_id in self._attached if session_id not in self._orphaned]

@@ -11,7 +11,7 @@ from maestro.domain.callers import Caller
 from maestro.domain.events import EventKind, NewEvent
 from maestro.domain.identity import RESERVED_NAMES
 from maestro.domain.projects import Project
-from maestro.domain.sandboxes import is_cache_folder
+from maestro.domain.sandboxes import is_valid_cache_path
 from maestro.domain.trackers import TrackerKind
 from maestro.domain.visibility import may_read
 from maestro.operations import projects as ops
@@ -53,7 +53,7 @@ def edit_project(tx: Tx, caller: Caller, request: ops.EditProject) -> Project:
     if all(getattr(request, name) is None for name in ("name", "stages", *_RULES)):
         hint = "Give --name, --stages, --inbound or --sandbox."
         raise errors.Invalid(f"No change was given for project {project.name}.", hint=hint)
-    unusable = next((folder for folder in request.caches or () if not is_cache_folder(folder)), None)
+    unusable = next((folder for folder in request.caches or () if not is_valid_cache_path(folder)), None)
     if unusable is not None:
         raise errors.Invalid(
             f"{unusable!r} cannot be a cache of a sandbox.", hint="Give the absolute path of a folder, without `..`."

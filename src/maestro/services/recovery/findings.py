@@ -118,9 +118,8 @@ class RestartFindings:
         if spawn is not None and at_start.epoch is not None and spawn.epoch > at_start.epoch:
             return FoundSessionState.RESUMED
         if session.pid is not None and not sessions.is_process_running(session):
-            return (
-                FoundSessionState.ENDED if spawn is not None else FoundSessionState.SILENT
-            )  # the runner's last report is still to come
+            # A spawned session has ended, although the runner's last report is still to come.
+            return FoundSessionState.ENDED if spawn is not None else FoundSessionState.SILENT
         is_alive = spawn is not None or session.pid is not None or self._signs_of_life.was_heard_within(session.id)
         return FoundSessionState.ALIVE if is_alive else FoundSessionState.SILENT
 

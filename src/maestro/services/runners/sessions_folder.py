@@ -6,6 +6,8 @@ a runner lives, `runs` is a symbolic link to the folder.
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 from maestro.services.runners.runners import Runners
@@ -22,7 +24,7 @@ def adopt_sessions_folder(home: Path) -> None:
     if link.is_dir() and not _is_own_link(link):
         _move_folder(link, home / runner_folder.SESSIONS)
     if _has_earlier_runner(Runners(home)):
-        if not link.is_symlink():
+        if not os.path.lexists(link):
             link.symlink_to(runner_folder.SESSIONS)
     elif _is_own_link(link):
         link.unlink()
@@ -42,14 +44,40 @@ def _move_folder(earlier: Path, present: Path) -> None:
     If both folders exist, an earlier version ran again in between: move its sessions over.
     """
     if not present.exists():
-        earlier.rename(present)
-        return
-    for folder in sorted(earlier.iterdir()):
-        target = present / folder.name
-        if target.exists():
-            target.rename(present / f"{folder.name}.before-{target.stat().st_mtime_ns}")
+        _rename_or_link(earlier, present)
+    elif not present.samefile(earlier):
+        for folder in sorted(earlier.iterdir()):
+            _move_session(folder, present / folder.name)
+        _remove_earlier(earlier)
+
+
+def _move_session(folder: Path, target: Path) -> None:
+    if target.exists():
+        if target.samefile(folder):
+            return  # an earlier start has linked the folder
+        target.rename(target.with_name(f"{folder.name}.before-{target.stat().st_mtime_ns}"))
+    _rename_or_link(folder, target)
+
+
+def _rename_or_link(folder: Path, target: Path) -> None:
+    """Rename the folder, or link a folder that cannot be renamed: it is on another disk, or a disk is mounted there.
+
+    A copy is no substitute. A live runner holds the lock, the socket and the files of the original folder.
+    """
+    try:
         folder.rename(target)
-    earlier.rmdir()
+    except OSError as error:
+        if error.errno not in (errno.EXDEV, errno.EBUSY):
+            raise
+        target.symlink_to(folder.resolve())
+
+
+def _remove_earlier(earlier: Path) -> None:
+    """Remove the folder or the person's link. A folder that holds linked sessions stays."""
+    if earlier.is_symlink():
+        earlier.unlink()
+    elif not any(earlier.iterdir()) and not earlier.is_mount():
+        earlier.rmdir()
 
 
 def _has_earlier_runner(runners: Runners) -> bool:

@@ -99,8 +99,8 @@ class MailSending:
     # The checks run first, so that no file is stored for a refused request.
 
     def check_send(self, tx: Tx, caller: Caller, request: ops.SendMail) -> None:
-        addresses = references.written_addresses(request)
-        if len(addresses) == 1 and (found := references.addressed_issue(tx, caller, request, addresses)) is not None:
+        addresses = references.require_addresses(request)
+        if (found := references.addressed_issue(tx, caller, request, addresses)) is not None:
             check_comment(
                 tx,
                 caller,
@@ -148,8 +148,8 @@ class MailSending:
     def send_mail(
         self, tx: Tx, caller: Caller, request: ops.SendMail, enclosed: EnclosedContents | None = None
     ) -> ops.SentMail:
-        addresses = references.written_addresses(request)
-        if len(addresses) == 1 and (found := references.addressed_issue(tx, caller, request, addresses)) is not None:
+        addresses = references.require_addresses(request)
+        if (found := references.addressed_issue(tx, caller, request, addresses)) is not None:
             return self._comment_on_issue(tx, caller, request, *found, enclosed)
         targets = [routing.resolve_address(tx, caller, text, project=request.project) for text in addresses]
         if (

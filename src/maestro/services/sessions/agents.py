@@ -1,13 +1,13 @@
-"""List the agents of projects: each checkout's agent, by the store and by its recent signs of life."""
+"""List the agents of projects: one for each live session, and one for each workspace without a live session."""
 
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import TypeVar
 
 from maestro.core import limits
 from maestro.domain.callers import Caller
-from maestro.domain.presence import Agent, CurrentTask, judge_presence
-from maestro.domain.presence import Presence as Near
+from maestro.domain.presence import Agent, CurrentTask, Presence, judge_presence
 from maestro.domain.projects import Project, Workspace
 from maestro.domain.sessions import Session
 from maestro.operations import agents as ops
@@ -15,54 +15,62 @@ from maestro.services.access.scope import find_project
 from maestro.services.presence.tracker import PresenceTracker
 from maestro.store.base import Tx
 
-_ORDER = {near: position for position, near in enumerate(Near)}
+_Row = TypeVar("_Row")
+_ORDER = {presence: position for position, presence in enumerate(Presence)}
 
 
 class AgentViews:
-    """The agents of a project, as every caller may see them."""
+    """The agents of one project or of all projects, as every caller may see them."""
 
     def __init__(self, signs_of_life: PresenceTracker) -> None:
         self._signs_of_life = signs_of_life
 
-    def list_page(self, tx: Tx, caller: Caller, request: ops.ListAgents) -> ops.AgentList:
+    def list_agents(self, tx: Tx, caller: Caller, request: ops.ListAgents) -> ops.AgentList:
         if request.everywhere:
-            projects = tx.projects.list_page(after="", limit=limits.page_items_max)
+            projects, is_cut = _cut_to_page(tx.projects.list_page(after="", limit=limits.page_items_max + 1))
         else:
-            projects = [find_project(tx, caller, request.project)]
-        agents = [agent for project in projects for agent in self._agents_of_project(tx, project)]
+            projects, is_cut = [find_project(tx, caller, request.project)], False
+        agents: list[Agent] = []
+        for project in projects:
+            agents_of_project, is_project_cut = self._agents_of_project(tx, project)
+            agents += agents_of_project
+            is_cut |= is_project_cut
         if request.online:
-            agents = [agent for agent in agents if agent.presence is Near.ONLINE]
+            agents = [agent for agent in agents if agent.presence is Presence.ONLINE]
         agents.sort(key=lambda agent: (_ORDER[agent.presence], agent.project, agent.address or "", agent.name or ""))
         return ops.AgentList(
             agents=agents[: request.limit],
-            online=sum(agent.presence is Near.ONLINE for agent in agents),
+            online=sum(agent.presence is Presence.ONLINE for agent in agents),
             reached=bool(agents) or not request.online,
-            truncated=len(agents) > request.limit,
+            truncated=is_cut or len(agents) > request.limit,
         )
 
-    def _agents_of_project(self, tx: Tx, project: Project) -> list[Agent]:
-        """Return an agent for each live session, and the last agent of each checkout without a live session."""
-        limit = limits.page_items_max
-        live = tx.sessions.list_page(project.id, after="", limit=limit, active=True)
+    def _agents_of_project(self, tx: Tx, project: Project) -> tuple[list[Agent], bool]:
+        """Return an agent for each live session, and the last agent of each workspace without a live session.
+
+        Also return whether the project has more sessions or workspaces than a page.
+        """
+        limit = limits.page_items_max + 1
+        live, are_sessions_cut = _cut_to_page(tx.sessions.list_page(project.id, after="", limit=limit, active=True))
+        workspaces, are_workspaces_cut = _cut_to_page(tx.projects.workspaces_of(project.id, limit=limit))
         occupied = {session.workspace_id for session in live}
-        workspaces = tx.projects.workspaces_of(project.id, limit=limit)
-        empty = [workspace for workspace in workspaces if workspace.id not in occupied]
-        return [self._agent_of_session(tx, session, project) for session in live] + [
-            self._last_agent(tx, workspace, project) for workspace in empty
-        ]
+        vacant = [workspace for workspace in workspaces if workspace.id not in occupied]
+        agents = [self._agent_of_session(tx, session, project) for session in live]
+        agents += [self._last_agent(tx, workspace, project) for workspace in vacant]
+        return agents, are_sessions_cut or are_workspaces_cut
 
     def _agent_of_session(self, tx: Tx, session: Session, project: Project) -> Agent:
-        stored = (tx.at - session.seen_at).total_seconds()
-        in_memory = self._signs_of_life.silent_seconds(session.id)
-        silent = max(0.0, stored if in_memory is None else min(stored, in_memory))
+        stored_seconds = (tx.at - session.seen_at).total_seconds()
+        memory_seconds = self._signs_of_life.silent_seconds(session.id)
+        silent_seconds = max(0.0, stored_seconds if memory_seconds is None else min(stored_seconds, memory_seconds))
         has_ended = session.ended_at is not None
         return Agent(
             address=session.address,
             project=project.name,
             presence=judge_presence(
-                has_ended=has_ended, silent_seconds=silent, seconds_max=limits.session_lease_seconds
+                has_ended=has_ended, silent_seconds=silent_seconds, seconds_max=limits.presence_online_seconds_max
             ),
-            last_seen=tx.at - timedelta(seconds=silent),
+            last_seen=tx.at - timedelta(seconds=silent_seconds),
             session_id=session.id,
             name=session.name,
             human=session.human,
@@ -72,7 +80,7 @@ class AgentViews:
             member=session.member,
             works_on=[
                 CurrentTask(task.ref, task.title)
-                for task in tx.tasks.of_holder(session.id, limit=limits.blockers_shown_max)
+                for task in tx.tasks.of_holder(session.id, limit=limits.agent_tasks_shown_max)
             ],
         )
 
@@ -80,4 +88,9 @@ class AgentViews:
         session = tx.sessions.last_of_workspace(project.id, workspace.id)
         if session is not None:
             return self._agent_of_session(tx, session, project)
-        return Agent(address=workspace.address, project=project.name, presence=Near.OFFLINE, last_seen=None)
+        return Agent(address=workspace.address, project=project.name, presence=Presence.OFFLINE, last_seen=None)
+
+
+def _cut_to_page(rows: list[_Row]) -> tuple[list[_Row], bool]:
+    """Return the first page of the rows, and whether rows are left out."""
+    return rows[: limits.page_items_max], len(rows) > limits.page_items_max

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import msgspec
 
 from maestro.core import errors, limits
-from maestro.domain.callers import Caller, Role
+from maestro.domain.callers import SERVER_NAME, Caller, Role
 from maestro.domain.events import EventKind, NewEvent
 from maestro.domain.priorities import Priority
 from maestro.domain.sessions import (
@@ -19,6 +19,7 @@ from maestro.domain.sessions import (
     StatusSignal,
     StatusSource,
 )
+from maestro.operations import session_settings
 from maestro.operations import sessions as ops
 from maestro.services import effects
 from maestro.services.access import session_relations
@@ -113,7 +114,8 @@ def finish_session(
     effects.session_ended(tx, session, actor)
     if final is not session.status:  # else the notice went out when the session reported the status itself
         text = f"{detail}\n\nMaestro starts {session.name} again." if resumes else detail
-        notices.notify_status_change(tx, session, final, text)
+        is_by_person = actor.role is Role.PERSON and actor.name != SERVER_NAME
+        notices.notify_status_change(tx, session, final, text, is_by_person=is_by_person)
     notices.notify_workers_of_end(tx, session, final, will_resume=resumes)
 
 
@@ -175,13 +177,13 @@ def is_process_running(session: Session) -> bool:
     return process is not None and not process.has_ended and process.started == session.pid_started
 
 
-def set_grant(tx: Tx, caller: Caller, request: ops.GrantSession) -> ops.GrantedSession:
+def set_grant(tx: Tx, caller: Caller, request: session_settings.GrantSession) -> session_settings.GrantedSession:
     """Set a session's grant; the dispatcher lets only the person call this. Runs of an ended session use it too."""
     session = session_relations.find_session(tx, caller, request.id, project=request.project)
     tx.sessions.set_grant(session.id, request.grant)
     data = {"name": session.name, "from": session.grant.value, "grant": request.grant.value}
     tx.log(NewEvent(EventKind.SESSION_GRANTED, session.id, session.project_id, data), actor=caller.name)
-    return ops.GrantedSession(**msgspec.structs.asdict(_reread(tx, session)))
+    return session_settings.GrantedSession(**msgspec.structs.asdict(_reread(tx, session)))
 
 
 def _reread(tx: Tx, session: Session) -> Session:

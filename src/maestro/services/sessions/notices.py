@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from maestro.core import limits
 from maestro.domain.messages import HUMAN_MAILBOX, MessageType, Sender, SenderKind
+from maestro.domain.notifications import NotificationKind
 from maestro.domain.priorities import Priority
 from maestro.domain.runs import RunStatus
 from maestro.domain.sessions import Session, SessionStatus
 from maestro.services.mail import routing
 from maestro.services.mail.create import Draft, MailTarget, inline_body, post_message, server_sender
+from maestro.services.notifications.queue import queue_session_notification
 from maestro.store.base import Tx
 from maestro.store.repositories.sessions import SessionName
 
@@ -24,6 +26,12 @@ _PHRASES = {
 }
 # The person gets a notice about a session without a coordinator only for these statuses; the board shows the others.
 _FOR_THE_PERSON = (SessionStatus.FAILED, SessionStatus.LOST)
+
+
+_NOTIFICATIONS = {
+    SessionStatus.FAILED: NotificationKind.SESSION_FAILED,
+    SessionStatus.LOST: NotificationKind.SESSION_LOST,
+}
 
 
 def status_phrase(status: SessionStatus) -> str:
@@ -42,11 +50,13 @@ def notify_coordinator(
     task_id: str | None = None,
     is_for_person: bool = False,
     falls_back_to_person: bool = True,
+    notification: NotificationKind | None = None,
 ) -> None:
     """Post a notice to a session's coordinator.
 
     The person gets the notice instead if the session has no coordinator and `is_for_person` is set, or if the
-    coordinator has ended before its work was done and `falls_back_to_person` is set.
+    coordinator has ended before its work was done and `falls_back_to_person` is set. A notification of the kind
+    `notification` then calls the person.
     """
     if session.parent_id is not None:
         target = routing.route_to_session(tx, session.parent_id)
@@ -57,6 +67,8 @@ def notify_coordinator(
         return
     if target.mailbox == HUMAN_MAILBOX and not is_for_person:
         return
+    if target.mailbox == HUMAN_MAILBOX and notification is not None:
+        queue_session_notification(tx, session, notification, subject)
     _post_notice(tx, _sender_of(tx, session), session.project_id, [target], subject, text, priority, task_id)
 
 
@@ -67,8 +79,13 @@ def _has_lost_coordinator(tx: Tx, session: Session) -> bool:
     return is_gone and not belongs_to_live_run(tx, session)
 
 
-def notify_status_change(tx: Tx, session: Session, status: SessionStatus, detail: str) -> None:
-    """Tell a coordinator about a status change of a worker that the coordinator waits for."""
+def notify_status_change(
+    tx: Tx, session: Session, status: SessionStatus, detail: str, *, is_by_person: bool = False
+) -> None:
+    """Tell a coordinator about a status change of a worker that the coordinator waits for.
+
+    `is_by_person`: the person has caused the change and needs no notification.
+    """
     found = _PHRASES.get(status)
     if found is None:
         return
@@ -83,6 +100,7 @@ def notify_status_change(tx: Tx, session: Session, status: SessionStatus, detail
         is_for_person=status in _FOR_THE_PERSON and not run_goes_on,
         falls_back_to_person=status
         is not SessionStatus.STOPPED,  # the person mostly stops a worker together with its coordinator
+        notification=None if is_by_person else _NOTIFICATIONS.get(status),
     )
 
 

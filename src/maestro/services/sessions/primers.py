@@ -15,6 +15,7 @@ from maestro.services.mail.reading import coordinator_contact
 from maestro.store.base import Tx
 
 _ITEMS_MAX = 50
+_LINKS_MAX = 10
 
 
 def read_primer(tx: Tx, caller: Caller, request: ops.ReadPrimer) -> ops.Primer:
@@ -27,9 +28,11 @@ def read_primer(tx: Tx, caller: Caller, request: ops.ReadPrimer) -> ops.Primer:
         human=caller.human,
         project=project.name if project else None,
         address=session.address if session else None,
-        coordinator=_person_of(found) if (found := coordinator_contact(tx, caller)) else None,
+        coordinator=_primer_contact(found) if (found := coordinator_contact(tx, caller)) else None,
         siblings=_siblings(tx, session),
         workers=_children(tx, session.id) if session else (),
+        neighbours=_neighbours(tx, session),
+        linked=_linked_projects(tx, session),
         held=tuple(map(_work_of, tx.tasks.of_holder(caller.name, limit=_ITEMS_MAX))),
         given=_assigned_work(tx, session),
         ready=_count_ready(tx, project),
@@ -53,7 +56,48 @@ def _siblings(tx: Tx, session: Session | None) -> tuple[primer.PrimerContact, ..
 def _children(tx: Tx, parent_id: str, *, without: str = "") -> tuple[primer.PrimerContact, ...]:
     children = tx.sessions.list_children(parent_id, limit=_ITEMS_MAX)
     live = [session for session in children if session.id != without and session.status not in ENDED_STATUSES]
-    return tuple(_person_of(contact_of(session, at=tx.at, seconds=limits.session_lease_seconds)) for session in live)
+    return tuple(
+        _primer_contact(contact_of(session, at=tx.at, seconds=limits.session_lease_seconds)) for session in live
+    )
+
+
+def _neighbours(tx: Tx, session: Session | None) -> tuple[primer.PrimerNeighbour, ...]:
+    """Return the other live agents of the project, except the session's own coordinator, siblings and workers."""
+    if session is None:
+        return ()
+    live = tx.sessions.list_page(session.project_id, after="", limit=_ITEMS_MAX, active=True)
+    family = {session.id, session.parent_id}
+    others = [
+        other
+        for other in live
+        if other.id not in family
+        and other.parent_id != session.id
+        and (session.parent_id is None or other.parent_id != session.parent_id)
+    ]
+    return tuple(_neighbour(tx, other) for other in others)
+
+
+def _neighbour(tx: Tx, session: Session) -> primer.PrimerNeighbour:
+    held = tx.tasks.of_holder(session.id, limit=1)
+    task = f"{held[0].ref} {held[0].title}" if held else ""
+    return primer.PrimerNeighbour(name=session.name, address=session.address or "", task=task)
+
+
+def _linked_projects(tx: Tx, session: Session | None) -> tuple[primer.PrimerProject, ...]:
+    """Return the projects that the session's checkout names, with their agents that are online."""
+    if session is None:
+        return ()
+    links = tx.links.of_workspace(session.workspace_id) if session.workspace_id else []
+    return tuple(
+        primer.PrimerProject(name=link.name, online=_online_names(tx, link.project_id))
+        for link in (links or tx.links.of_project(session.project_id))[:_LINKS_MAX]
+    )
+
+
+def _online_names(tx: Tx, project_id: str) -> tuple[str, ...]:
+    live = tx.sessions.list_page(project_id, after="", limit=_LINKS_MAX, active=True)
+    contacts = (contact_of(session, at=tx.at, seconds=limits.presence_online_seconds_max) for session in live)
+    return tuple(contact.name for contact in contacts if contact.fresh)
 
 
 def _assigned_work(tx: Tx, session: Session | None) -> tuple[primer.PrimerTask, ...]:
@@ -62,7 +106,7 @@ def _assigned_work(tx: Tx, session: Session | None) -> tuple[primer.PrimerTask, 
     return tuple(_work_of(task) for task in tasks if session is None or task.holder != session.id)
 
 
-def _person_of(found: Contact) -> primer.PrimerContact:
+def _primer_contact(found: Contact) -> primer.PrimerContact:
     return primer.PrimerContact(name=found.name, status=found.status.value, silent=not found.fresh)
 
 

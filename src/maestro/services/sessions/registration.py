@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import PurePosixPath
@@ -29,7 +30,7 @@ from maestro.services.access import session_relations
 from maestro.services.access.scope import find_project, find_task, require_own_project
 from maestro.services.sessions.lifecycle import finish_session, hash_token, is_process_running, lease_seconds
 from maestro.store.base import Tx
-from maestro.system import processes
+from maestro.system import processes, terminals
 
 
 def register_session(
@@ -52,6 +53,9 @@ def register_session(
         session = msgspec.structs.replace(session, status=SessionStatus.SPAWNING, status_source=StatusSource.PROCESS)
     token = token_of(session.id)
     tx.sessions.insert(session, token_hash=hash_token(token), member_id=member.id if member else None)
+    if session.pid is not None:
+        terminal = terminals.describe_terminal(session.pid)
+        tx.windows.put(session.id, terminal=terminal, directory=request.path)
     tx.sessions.put_signal(session.id, StatusSignal(session.status_source, session.status, tx.at, None, "registered"))
     data = {
         "name": session.name,
@@ -75,9 +79,10 @@ def _new_session(
 ) -> Session:
     session_id = ids.new_id("ses", tx.at)
     name = request.name or f"{request.mode.value}-{session_id[-6:]}"
-    if name in RESERVED_NAMES or ids.is_id(name):
-        raise errors.Invalid(f"{name!r} is reserved and cannot name a session.", hint="Choose another name.")
-    _require_free_name(tx, caller, project, name)
+    require_usable_name(name)
+    if request.numbered:
+        name = _next_free_name(tx, project, name)
+    require_free_name(tx, caller, project, name)
     workspace = _workspace_around(tx, project, request.path)
     _require_own_workspace(caller, workspace)
     started = _check_process(tx, caller, request.pid)
@@ -117,7 +122,19 @@ def _task_to_work_on(tx: Tx, caller: Caller, ref: str, project: Project) -> Task
     return task
 
 
-def _require_free_name(tx: Tx, caller: Caller, project: Project, name: str) -> None:
+def require_usable_name(name: str) -> None:
+    """Refuse a name that means something else."""
+    if name in RESERVED_NAMES or ids.is_id(name):
+        raise errors.Invalid(f"{name!r} is reserved and cannot name a session.", hint="Choose another name.")
+
+
+def _next_free_name(tx: Tx, project: Project, name: str) -> str:
+    """Return the name if no live session has it, else the name with the first free number: `claude-2`."""
+    numbered_names = itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2)))
+    return next(candidate for candidate in numbered_names if tx.sessions.by_name(project.id, candidate) is None)
+
+
+def require_free_name(tx: Tx, caller: Caller, project: Project, name: str) -> None:
     """Refuse the name of a live session. End a session with an expired lease and without a process to free the name.
 
     Without a recorded process only the background job can judge: it knows the signs of life and clock jumps.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from maestro.core import limits
 from maestro.domain.callers import Caller
 from maestro.domain.documents import ReportKind
+from maestro.domain.notifications import NotificationKind
 from maestro.domain.priorities import Priority
 from maestro.domain.sessions import Session, SessionStatus, StatusSource
 from maestro.domain.tasks import Task, TaskStatus
@@ -40,6 +41,12 @@ def apply_task_report(
             set_reported_status(tx, session, kind, text)
 
 
+_NOTIFICATIONS = {
+    ReportKind.BLOCKED: NotificationKind.SESSION_BLOCKED,
+    ReportKind.ERROR: NotificationKind.SESSION_FAILED,
+}
+
+
 def notify_of_report(tx: Tx, session: Session, kind: ReportKind, text: str, task: Task | None) -> None:
     is_urgent = kind is ReportKind.BLOCKED
     if kind is ReportKind.ERROR:
@@ -52,6 +59,7 @@ def notify_of_report(tx: Tx, session: Session, kind: ReportKind, text: str, task
         priority=Priority.HIGH if is_urgent else Priority.NORMAL,
         task_id=task.id if task else None,
         is_for_person=is_urgent,
+        notification=_NOTIFICATIONS.get(kind),
     )
 
 

@@ -1,4 +1,4 @@
-"""Show sessions: lists, details, and the evidence for a session's status."""
+"""Show a session: its details, and the evidence for its status."""
 
 from __future__ import annotations
 
@@ -8,25 +8,14 @@ import msgspec
 
 from maestro.core import errors, limits
 from maestro.domain.callers import Caller
-from maestro.domain.sessions import Contact, Session, SessionStatus, StatusSignal, contact_of, is_lost
+from maestro.domain.sessions import Contact, Session, StatusSignal, contact_of, is_lost
 from maestro.domain.visibility import may_read
 from maestro.operations import sessions as ops
 from maestro.services.access import session_relations
-from maestro.services.access.scope import find_project
 from maestro.services.presence.tracker import PresenceTracker
 from maestro.services.sessions.lifecycle import is_process_running, lease_seconds
 from maestro.services.task_links import task_links
 from maestro.store.base import Store, Tx
-
-
-def list_page(tx: Tx, caller: Caller, request: ops.ListSessions) -> ops.SessionList:
-    """Return a page of sessions in the order of their creation. A page may be short when a filter drops sessions."""
-    found = _find_sessions(tx, caller, request, limit=request.limit + 1)
-    page = found[: request.limit]
-    cursor = page[-1].id if len(found) > request.limit else None
-    return ops.SessionList(
-        sessions=[session for session in page if _is_wanted(session, caller, request)], cursor=cursor
-    )
 
 
 def show_session(tx: Tx, caller: Caller, request: ops.OneSession) -> ops.SessionDetail:
@@ -100,29 +89,6 @@ def _verdict(session: Session, *, lease_is_over: bool, was_heard: bool, process_
         if is_true
     ]
     return f"The session is alive: {' and '.join(evidence)}."
-
-
-def _find_sessions(tx: Tx, caller: Caller, request: ops.ListSessions, *, limit: int) -> list[Session]:
-    ever = not request.active
-    if request.siblings or request.my_workers:
-        own = session_relations.own_session(tx, caller)
-        parent_id = own.parent_id if request.siblings else own.id
-        return tx.sessions.list_children(parent_id, after=request.cursor, limit=limit, ever=ever) if parent_id else []
-    project = find_project(tx, caller, request.project)
-    status = _wanted_status(request)
-    return tx.sessions.list_page(project.id, after=request.cursor, limit=limit, active=request.active, status=status)
-
-
-def _wanted_status(request: ops.ListSessions) -> SessionStatus | None:
-    if request.status is None or request.status is ops.StatusFilter.ANY:
-        return None
-    return SessionStatus(request.status.value)
-
-
-def _is_wanted(session: Session, caller: Caller, request: ops.ListSessions) -> bool:
-    wanted = _wanted_status(request)
-    is_own = request.siblings and session.id == caller.session_id
-    return not is_own and (wanted is None or session.status is wanted)
 
 
 def _children(tx: Tx, parent_id: str) -> list[Session]:

@@ -22,7 +22,7 @@ class BackgroundStarts:
         self._launcher = launcher
         self._count_max = count_max
         self._tasks: set[asyncio.Task[None]] = set()
-        self.on_done: Callable[[], None] = lambda: None  # called when another start has room
+        self.on_room: Callable[[], None] = lambda: None  # called when another start has room
 
     @property
     def is_full(self) -> bool:
@@ -49,7 +49,7 @@ class BackgroundStarts:
 
     def _drop_finished(self, work: asyncio.Task[None]) -> None:
         self._tasks.discard(work)
-        self.on_done()
+        self.on_room()
 
     async def _start(self, session_id: str) -> None:
         try:

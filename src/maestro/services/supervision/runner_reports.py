@@ -195,9 +195,8 @@ def _has_handed_in(tx: Tx, session: Session, task: Task) -> bool:
 
 def _final_status(session: Session, report: ProgramExited) -> SessionStatus:
     if report.asked == BY_SIGNAL:
-        return (
-            SessionStatus.LOST
-        )  # Maestro did not ask for the end: the machine shuts down, or a user killed the runner
+        # Maestro did not ask for the end: the machine shuts down, or a user killed the runner.
+        return SessionStatus.LOST
     if report.asked:
         # A session that had reported completion or failure, and only stayed open, keeps the reported status.
         return (

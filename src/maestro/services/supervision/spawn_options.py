@@ -18,6 +18,7 @@ from maestro.domain.templates import WorkflowTemplate
 from maestro.operations import spawning as ops
 from maestro.prompts import skills, templates
 from maestro.store.base import Tx
+from maestro.text.choices import join_choices
 from maestro.tools import registry
 from maestro.tools.descriptor import ToolDescriptor
 
@@ -41,9 +42,8 @@ def choose_tool(
 
 
 def _tool_choices() -> str:
-    """Return the tools that a caller can name, for a sentence: "claude, codex or gemini"."""
-    *names, last = (name for name in registry.TOOLS if name != COMMAND_TOOL)
-    return f"{', '.join(names)} or {last}"
+    """Return the tools that a caller can name, for a sentence."""
+    return join_choices(name for name in registry.TOOLS if name != COMMAND_TOOL)
 
 
 def choose_driver(tool: ToolDescriptor, requested: DriverKind | None) -> DriverKind:

@@ -41,11 +41,11 @@ def start_task(tx: Tx, caller: Caller, request: ops.StartTask) -> ops.MovedTask:
     task = current_task(tx, caller, request.id, project=request.project)
     require_own_project(caller, tx.projects.get(task.project_id))
     if task.holder is not None and task.status in (TaskStatus.IN_PROGRESS, TaskStatus.BLOCKED):
-        holder = (
-            "You already hold" if task.holder == caller.name else f"{task.holder_name or task.holder} already holds"
-        )
+        is_own = task.holder == caller.name
+        holder = "You already hold" if is_own else f"{task.holder_name or task.holder} already holds"
         raise AlreadyHeld(
             f"{holder} {task.ref}.",
+            hint="" if is_own else "Wait for the task, or take another task: `maestro task ready`.",
             data={"id": task.id, "holder": task.holder, "fence": task.fence, "lease_until": task.lease_until},
         )
     tasks.require_move(task, "start")

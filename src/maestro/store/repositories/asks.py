@@ -21,7 +21,22 @@ def _asker_name(session_id: str | None, session_name: str | None) -> str:
     return session_name or (SERVER_NAME if session_id is None else "")
 
 
-_ASK = Decoder(Ask, asked_by=_asker_name)
+def _window_text(terminal: str | None, directory: str | None) -> str:
+    return ", in ".join(filter(None, (terminal, directory)))
+
+
+class WindowAskRecord(msgspec.Struct, frozen=True):
+    """An open ask in a session's own window, and the file that changes when the person has answered."""
+
+    ask_id: str
+    session_id: str
+    tool: str | None
+    record_file: str
+    record_since: datetime  # a change of the file after this time shows the answer
+
+
+_ASK = Decoder(Ask, asked_by=_asker_name, window=_window_text)
+_WINDOW_RECORD = Decoder(WindowAskRecord)
 
 
 class AskRepository:
@@ -87,6 +102,30 @@ class AskRepository:
         """Return the open asks about tool calls of a session."""
         return self._fetch_asks("asks_of_calls_open", session_id=session_id, limit=limit)
 
+    def leave_to_window(self, ask_id: str, *, record_since: datetime) -> None:
+        """Let the person answer an open ask only in the session's own window.
+
+        A change of the record file after `record_since` shows that the person has answered.
+        """
+        self._rows.execute("ask_leave_to_window", id=ask_id, record_since=to_micros(record_since))
+
+    def leave_calls_to_windows(self) -> int:
+        """Leave the open asks about calls of hand-started sessions to their windows; return their number."""
+        return self._rows.execute("asks_of_calls_leave_to_window")
+
+    def set_record(self, ask_id: str, record_file: str, *, record_since: datetime) -> None:
+        """Set the file in which the asking program records its conversation."""
+        values = {"id": ask_id, "record_file": record_file}
+        self._rows.execute("ask_set_record", record_since=to_micros(record_since), **values)
+
+    def in_window_of(self, session_id: str, *, limit: int) -> list[Ask]:
+        """Return the open asks that the person answers in the session's own window."""
+        return self._fetch_asks("asks_in_window", session_id=session_id, limit=limit)
+
+    def list_with_record(self, *, limit: int) -> list[WindowAskRecord]:
+        """Return the open asks in windows that have a record file."""
+        return self._rows.fetch_all("asks_with_record", _WINDOW_RECORD, limit=limit)
+
     def set_answer_message(self, ask_id: str, message_id: str) -> None:
         self._rows.execute("ask_set_answer_message", id=ask_id, message_id=message_id)
 
@@ -117,12 +156,6 @@ class AskRepository:
         """Close an ask; return whether the ask was open until now."""
         values = {"id": ask_id, "status": status.value, "answer": answer, "by": by, "at": to_micros(at)}
         return self._rows.execute("ask_close", answer_code=answer_code, **values) == 1
-
-    def list_unnotified(self, *, limit: int) -> list[Ask]:
-        return self._fetch_asks("asks_unnotified", limit=limit)
-
-    def mark_notified(self, ask_id: str, *, at: datetime) -> None:
-        self._rows.execute("ask_notified", id=ask_id, at=to_micros(at))
 
     def _fetch_asks(self, name: str, **values: object) -> list[Ask]:
         return self._rows.fetch_page(name, _ASK, **values)

@@ -100,9 +100,6 @@ class ConversationRepository:
         """Return the conversations of live sessions that are idle between two turns."""
         return self._rows.fetch_all("conversations_idle", _CONVERSATION, after=after, limit=limit)
 
-    def next_parking_end(self) -> datetime | None:
-        return from_micros_or_none(self._rows.fetch_value("conversation_next_unparked"))
-
     # Asks of tools
 
     def insert_ask(self, ask: ToolAsk) -> None:

@@ -93,8 +93,9 @@ class DeliveryRepository:
             "inbox_all", mailbox=mailbox, before=before, limit=limit, **_filter_values(wanted)
         )
 
-    def has_open(self, mailbox: str, *, priority: Priority = Priority.LOW) -> bool:
-        return self._rows.has_row("inbox_has", mailbox=mailbox, priority=priority.rank)
+    def has_open(self, mailbox: str) -> bool:
+        """Return whether a mailbox has an open delivery, of any priority."""
+        return self._rows.has_row("inbox_has", mailbox=mailbox)
 
     def count_open(self, mailbox: str, *, reader: str) -> int:
         """Return the number of messages that are still to be offered to a reader, at most `limits.page_items_max`."""

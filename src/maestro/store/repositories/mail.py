@@ -169,9 +169,6 @@ class MailRepository:
             blob=content.blob,
         )
 
-    def attachments_of(self, message_id: str) -> list[Attachment]:
-        return self._rows.fetch_all("attachments_of_message", _ATTACHMENT, message_id=message_id)
-
     def get_attachment(self, attachment_id: str) -> tuple[Attachment, StoredContent] | None:
         attachment = self._rows.fetch_first("attachment_get", _ATTACHMENT, id=attachment_id)
         content = self._rows.fetch_first("attachment_content", CONTENT, id=attachment_id)

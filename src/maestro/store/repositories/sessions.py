@@ -132,6 +132,10 @@ class SessionRepository:
         """Set a session's grant, also after its end."""
         self._rows.execute("session_set_grant", id=session_id, grant_level=grant.value)
 
+    def rename(self, session_id: str, name: str, *, at: datetime) -> None:
+        self._live_routes.pop(session_id, None)
+        self._rows.execute("session_rename", id=session_id, name=name, at=to_micros(at))
+
     def caller_by_token(self, token_hash: str) -> Caller | None:
         return self._rows.fetch_first("session_caller_by_token", _CALLER, token_hash=token_hash)
 
@@ -173,6 +177,10 @@ class SessionRepository:
         if status is not None:
             return self._fetch_sessions("sessions_page_by_status", status=status.value, active=int(active), **values)
         return self._fetch_sessions("sessions_page_live" if active else "sessions_page", **values)
+
+    def list_live(self, *, after: str, limit: int) -> list[Session]:
+        """Return a page of the live sessions of all projects."""
+        return self._fetch_sessions("sessions_live", after=after, limit=limit)
 
     def list_children(self, parent_id: str, *, after: str = "", limit: int, ever: bool = False) -> list[Session]:
         name = "sessions_children_ever" if ever else "sessions_children"

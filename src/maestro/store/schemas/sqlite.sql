@@ -337,14 +337,11 @@ CREATE TABLE asks (
   answered_by  TEXT,
   created_at   INTEGER NOT NULL,
   answered_at  INTEGER,
-  notified_at  INTEGER
-, call_digest TEXT, answer_message_id TEXT, choice_codes TEXT NOT NULL DEFAULT '[]', answer_code TEXT);
+  call_digest TEXT, answer_message_id TEXT, choice_codes TEXT NOT NULL DEFAULT '[]', answer_code TEXT, in_own_window INTEGER NOT NULL DEFAULT 0, record_file TEXT NOT NULL DEFAULT '', record_since INTEGER NOT NULL DEFAULT 0);
 
 CREATE INDEX asks_open ON asks (created_at, id) WHERE status = 'open';
 
 CREATE INDEX asks_by_session ON asks (session_id) WHERE status = 'open';
-
-CREATE INDEX asks_unnotified ON asks (created_at) WHERE notified_at IS NULL;
 
 CREATE INDEX asks_by_message ON asks (message_id) WHERE message_id IS NOT NULL;
 
@@ -604,5 +601,35 @@ CREATE INDEX conversations_parked ON conversations (parked_until) WHERE parked_u
 CREATE UNIQUE INDEX tracker_issues_by_ref ON tracker_issues (project_id, ref) WHERE ref IS NOT NULL;
 
 CREATE INDEX asks_by_project ON asks (project_id, substr(id, 5));
+
+CREATE TABLE session_windows (
+  session_id  TEXT PRIMARY KEY REFERENCES sessions (id),
+  terminal    TEXT NOT NULL DEFAULT '',
+  directory   TEXT NOT NULL DEFAULT '',
+  last_prompt TEXT NOT NULL DEFAULT ''
+) WITHOUT ROWID;
+
+CREATE INDEX asks_in_window ON asks (session_id) WHERE status = 'open' AND in_own_window = 1;
+
+CREATE TABLE notifications (
+  id         TEXT PRIMARY KEY,
+  kind       TEXT NOT NULL,
+  project_id TEXT REFERENCES projects (id),
+  session_id TEXT REFERENCES sessions (id),
+  ask_id     TEXT REFERENCES asks (id),
+  content    TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  due_at     INTEGER,
+  attempts   INTEGER NOT NULL DEFAULT 0,
+  problem    TEXT NOT NULL DEFAULT ''
+);
+
+CREATE INDEX notifications_due ON notifications (due_at) WHERE due_at IS NOT NULL;
+
+CREATE INDEX notifications_by_ask ON notifications (ask_id) WHERE ask_id IS NOT NULL;
+
+CREATE INDEX notifications_by_session ON notifications (session_id, created_at) WHERE ask_id IS NULL;
+
+CREATE INDEX notifications_by_time ON notifications (created_at);
 
 INSERT INTO "search_state" VALUES(1,0);

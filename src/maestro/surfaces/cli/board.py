@@ -1,8 +1,8 @@
-"""Answer bare `maestro`: open asks and unread mail first, then the state of the project and the next steps."""
+"""Answer bare `maestro`: open asks, unread mail, all live sessions, the state of the project and the next steps."""
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -20,6 +20,7 @@ from maestro.surfaces.cli.local_commands import Board
 from maestro.surfaces.cli.parse import ParsedCommand
 
 shown_max = 10
+sessions_shown_max = 50
 
 
 async def build_board(
@@ -28,7 +29,7 @@ async def build_board(
     """Return the board, and notes about how its project was found."""
     if caller.role is Role.NOBODY:
         return _empty_board("maestro help"), []
-    needs = await _caller_needs(app, caller)
+    needs = {**await _caller_needs(app, caller), **await _live_sessions(app, caller)}
     located = await _find_project(app, parsed, invocation, caller)
     if located is None:
         shown = _empty_board("maestro init (in a git checkout), or maestro project list", "maestro help")
@@ -55,21 +56,30 @@ async def _caller_needs(app: App, caller: Caller) -> dict[str, Any]:
     return {"asks": open_asks.asks, "unread": identity.unread}
 
 
+async def _live_sessions(app: App, caller: Caller) -> dict[str, Any]:
+    """Return all live sessions: for the person of all projects, for a session of its own project."""
+    is_person = caller.role is Role.PERSON
+    request = sessions.ListSessions(
+        project=caller.project_id or "", active=True, all_projects=is_person, limit=sessions_shown_max
+    )
+    found = await app.call(sessions.LIST, request, caller=caller)
+    return {"sessions": found.sessions, "hidden_sessions": found.cursor is not None}
+
+
 async def _active_runs(app: App, project: str, caller: Caller) -> list[runs.RunInList]:
     found = await app.call(runs.LIST, runs.ListRuns(project=project), caller=caller)
     return [run for run in found.runs if run.status is RunStatus.RUNNING][:shown_max]
 
 
 async def _troubled_sessions(app: App, project: str, caller: Caller) -> list[Session]:
+    """Return the sessions that were lost or failed in the last day."""
+    since = datetime.now(UTC) - timedelta(days=1)
     found: list[Session] = []
-    for status in (sessions.StatusFilter.NEEDS_INPUT, sessions.StatusFilter.LOST, sessions.StatusFilter.FAILED):
-        request = sessions.ListSessions(
-            project=project, status=status, active=status is not sessions.StatusFilter.LOST
-        )
-        found += (await app.call(sessions.LIST, request, caller=caller)).sessions[-shown_max:]
-    # Problems that are older than a day need no attention any more.
-    newest = max((session.status_at for session in found), default=None)
-    return [session for session in found if newest is None or newest - session.status_at < timedelta(days=1)]
+    for status in (sessions.StatusFilter.LOST, sessions.StatusFilter.FAILED):
+        request = sessions.ListSessions(project=project, status=status)
+        listed = (await app.call(sessions.LIST, request, caller=caller)).sessions
+        found += [session for session in listed if session.ended_at is not None and session.status_at > since]
+    return found[-shown_max:]
 
 
 async def _find_project(
@@ -88,7 +98,10 @@ def _with_steps(shown: Board) -> Board:
     """Add the next steps to the board."""
     counts = shown.project.tasks if shown.project else {}
     if shown.asks:
-        steps = [f"maestro ask answer {shown.asks[0].id} …"]
+        ask = next((ask for ask in shown.asks if not ask.in_own_window), shown.asks[0])
+        steps = [
+            f"maestro ask {'show' if ask.in_own_window else 'answer'} {ask.id}{'' if ask.in_own_window else ' …'}"
+        ]
     elif shown.unread:
         steps = ["maestro mail inbox"]
     elif shown.ready:

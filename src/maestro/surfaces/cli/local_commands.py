@@ -21,6 +21,7 @@ from maestro.operations.fields import Path
 from maestro.operations.projects import ProjectDetail
 from maestro.operations.runs import RunInList
 from maestro.operations.server import EmptyRequest
+from maestro.operations.sessions import ListedSession
 from maestro.tools import registry
 
 # The tools whose programs run only hooks that the person has reviewed.
@@ -154,7 +155,9 @@ class Board(msgspec.Struct, frozen=True, kw_only=True):
     asks: list[Ask] = []
     unread: int = 0
     runs: list[RunInList] = []  # runs that have not ended
-    troubled: list[Session] = []  # sessions that are lost, have failed, or need input
+    sessions: list[ListedSession] = []  # live sessions: for the person of all projects, else of the project
+    hidden_sessions: bool = False  # there are more live sessions than the board shows
+    troubled: list[Session] = []  # sessions that were lost or have failed
     in_progress: list[Task]
     ready: list[Task]
     next: list[str]

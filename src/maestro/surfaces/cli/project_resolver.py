@@ -35,9 +35,8 @@ async def find_project(
     if named := named_project(parsed, fields, invocation):
         return LocatedProject(named)
     if spec.operation is None or not may_call(caller, spec.operation.name, spec.callers):
-        return (
-            LocatedProject()
-        )  # the server refuses the call, with a better error than a failed search for the project
+        # The server refuses the call, with a better error than a failed search for the project.
+        return LocatedProject()
     if caller.project_id:
         return LocatedProject(caller.project_id if _must_name_project(spec) else "")
     try:

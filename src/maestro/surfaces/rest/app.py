@@ -1,4 +1,7 @@
-"""The ASGI application for /api: find the operation, read the request, call the operation, send the answer."""
+"""The ASGI application for /api: find the operation, read the request, call the operation, send the answer.
+
+The routes come from the declarations in `operations/`.
+"""
 
 from __future__ import annotations
 

@@ -20,9 +20,8 @@ class HeaderGuard:
     def __init__(self, hosts: Iterable[str]) -> None:
         """Allow the names of loopback, and `hosts` as further names of the server."""
         self._names = _LOOPBACK | {host.strip().lower() for host in hosts if host.strip()}
-        self._checked_hosts: dict[
-            bytes, tuple[bytes, ...]
-        ] = {}  # origins by `Host` header, for hosts that passed the check
+        # Origins by `Host` header, for hosts that passed the check.
+        self._checked_hosts: dict[bytes, tuple[bytes, ...]] = {}
 
     def check_headers(self, headers: Headers) -> None:
         """Refuse a foreign host (DNS rebinding), the origin of a foreign page, and repeated headers."""

@@ -1,4 +1,7 @@
-"""Find the operation for a verb and a path, in a tree of path segments."""
+"""Find the operation for a verb and a path, in a tree of path segments.
+
+The routes come from the declarations in `operations/`.
+"""
 
 from __future__ import annotations
 

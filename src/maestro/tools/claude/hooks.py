@@ -51,6 +51,7 @@ class ClaudeHooks(HookDialect):
     tool = "claude"
     events: Mapping[str, int] = dict.fromkeys(_MOMENTS, 10)
     permission_event = "PermissionRequest"
+    dialog_opens_during_hook = True
     events_of_protocol = frozenset({"PermissionRequest", "Notification", "SessionEnd"})
     takes_http_hooks = True
     events_by_command_only = frozenset({"SessionStart"})

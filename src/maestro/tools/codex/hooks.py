@@ -57,6 +57,9 @@ class CodexHooks(HookDialect):
             summary=describe_tool_call(payload),
             details=tool_input_text(payload) if moment is HookMoment.ASKS else "",
             call_digest=tool_call_digest(payload) if moment in (HookMoment.ASKS, HookMoment.AFTER_TOOL) else "",
+            conversation=payload.session_id or "",
+            prompt=str(payload.prompt or ""),
+            transcript=payload.transcript_path or "",
             is_final=payload.reason not in _NOT_FINAL,
         )
 

@@ -33,6 +33,7 @@ from maestro.tools.hook_dialect import (
     tool_input_text,
 )
 
+HOOK_NAME = "maestro"  # the name of Maestro's hooks in the settings
 _BEGINNINGS = {"resume": StartReason.RESUMED, "clear": StartReason.CLEARED, "compress": StartReason.COMPACTED}
 _MOMENTS = {
     "SessionStart": HookMoment.STARTS,
@@ -65,8 +66,9 @@ class GeminiHooks(HookDialect):
     events: Mapping[str, int] = dict.fromkeys(_MOMENTS, 10)
     permission_event = "BeforeTool"
     gates_tool_calls = True
+    shows_single_dialogs = True
     timeout_units_per_second = 1_000
-    hook_fields: Mapping[str, str] = MappingProxyType({"name": "maestro"})
+    hook_fields: Mapping[str, str] = MappingProxyType({"name": HOOK_NAME})
 
     def own_folder(self, environment: Mapping[str, str]) -> str:
         home = environment.get("GEMINI_CLI_HOME") or environment.get("HOME") or "~"

@@ -17,6 +17,7 @@ from maestro.domain.members import Permission
 from maestro.tools import hook_settings
 from maestro.tools.base import Launch, LaunchRequest
 from maestro.tools.gemini import home
+from maestro.tools.gemini.actions import MAESTRO_SERVER
 from maestro.tools.gemini.hooks import DIALECT
 from maestro.tools.gemini.waiting import MODEL_WAIT, pipe_path
 
@@ -41,7 +42,12 @@ def _launch_with_protocol(start: LaunchRequest, environment: dict[str, str]) -> 
     (mode,) = start.levels.permissions[start.permission]
     model = start.levels.model_for(start.model)
     variables = [{"name": name, "value": environment[name]} for name in _MCP_VARIABLES if environment.get(name)]
-    server = {"name": "maestro", "command": start.mcp_command[0], "args": start.mcp_command[1:], "env": variables}
+    server = {
+        "name": MAESTRO_SERVER,
+        "command": start.mcp_command[0],
+        "args": start.mcp_command[1:],
+        "env": variables,
+    }
     arguments = [start.levels.program, "--acp", *(["-m", model] if model else []), *start.arguments]
     return Launch(
         arguments=arguments,
@@ -61,7 +67,7 @@ def _launch_with_protocol(start: LaunchRequest, environment: dict[str, str]) -> 
 
 
 def _launch_in_terminal(start: LaunchRequest, environment: dict[str, str]) -> Launch:
-    folder, own = Path(start.folder), home.find_user_folder(environment)
+    folder, own = Path(start.folder), home.find_settings_folder(environment)
     # Gemini has no hook for permission requests, and keys meant for another purpose could answer a dialog.
     # So Gemini runs without dialogs, and Maestro's hook before each tool call decides.
     is_full = start.permission is Permission.FULL
@@ -88,9 +94,8 @@ def _prompt_arguments(start: LaunchRequest, waiting: str, folder: Path) -> list[
     prompt = "\n\n".join(parts)
     if len(prompt.encode()) <= _ARGUMENT_BYTES_MAX:
         return ["-i", prompt]
-    file = (
-        folder / _PROMPT_FOLDER / "prompt.md"
-    )  # alone in a folder: Gemini reads only files of the workspace, to which the folder is added
+    # The file is alone in a folder: Gemini reads only files of the workspace, to which the folder is added.
+    file = folder / _PROMPT_FOLDER / "prompt.md"
     file.parent.mkdir(exist_ok=True)
     file.write_text(prompt, encoding="utf-8")
     instruction = f"Your instructions and your task are in {file}: read the whole file, then carry out the task."
@@ -103,10 +108,10 @@ def _seconds_until_resumable(conversation: str, environment: Mapping[str, str]) 
     Gemini names the record file after the conversation and the minute, and creates the file before it searches for
     the conversation. A resume within the same minute would overwrite the record and find no conversation."""
     now = datetime.now(UTC)
-    home = Path(environment.get("GEMINI_CLI_HOME") or environment.get("HOME") or "~").expanduser()
+    records = home.find_settings_folder(environment) / "tmp"
     pattern = f"*/chats/session-{now:%Y-%m-%dT%H-%M}-{conversation[:8]}.json*"
-    return 60.0 - now.second if any((home / ".gemini" / "tmp").glob(pattern)) else 0.0
+    return 60.0 - now.second if any(records.glob(pattern)) else 0.0
 
 
 # Maestro's own commands and tools need no ask: the Maestro server decides about each call.
-MAESTRO_PATTERNS = ("shell:maestro *", "tool:mcp_maestro_*")
+MAESTRO_PATTERNS = ("shell:maestro *", f"tool:mcp_{MAESTRO_SERVER}_*")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from maestro.domain.priorities import Priority
 from maestro.trackers.base import NewIssue
+from maestro.trackers.beads.priorities import priority_number
 
 PROGRAM = "bd"
 LABEL = "maestro"
-_PRIORITIES = {Priority.CRITICAL: 0, Priority.HIGH: 1, Priority.NORMAL: 2, Priority.LOW: 3}
 # Variables that would let bd use another project's database, another actor, or another output format.
 _FOREIGN_PREFIXES = ("BEADS_", "BD_", "MAESTRO_")
 
@@ -46,7 +45,7 @@ def comments_command(ref: str) -> list[str]:
 
 
 def create_command(new: NewIssue) -> list[str]:
-    command = ["create", "--json", "-t", "task", "-p", str(_PRIORITIES[new.priority]), "-l", LABEL]
+    command = ["create", "--json", "-t", "task", "-p", str(priority_number(new.priority)), "-l", LABEL]
     return [*command, "--external-ref", new.outside_ref, "-d", new.description, "--", new.title]
 
 

@@ -43,9 +43,8 @@ class BeadsProgram:
         except OSError as error:
             raise TrackerUnreachable(f"{self._program} cannot be started: {error.strerror or error}.") from error
         except ValueError as error:
-            raise TrackerRefused(
-                f"A text cannot be an argument of bd: {error}."
-            ) from error  # such as a text with a null byte
+            # For example a text with a null byte.
+            raise TrackerRefused(f"A text cannot be an argument of bd: {error}.") from error
         try:
             async with asyncio.timeout(self._seconds_max):
                 out, err = await asyncio.gather(

@@ -11,9 +11,9 @@ from typing import Any
 
 import msgspec
 
-from maestro.domain.priorities import Priority
 from maestro.domain.trackers import IssueStanding, IssueState
 from maestro.trackers.base import IssueWithComments, TrackerComment, TrackerIssue, TrackerUnreachable
+from maestro.trackers.beads.priorities import priority_of_number
 
 _STATES = {
     "open": IssueState.OPEN,
@@ -27,7 +27,6 @@ _STATES = {
 }
 # Types of issues that Beads and programs based on Beads keep for their own use.
 _INTERNAL_TYPES = frozenset({"message", "molecule", "gate", "event", "wisp", "agent", "role", "slot", "rig"})
-_PRIORITIES = (Priority.CRITICAL, Priority.HIGH, Priority.NORMAL, Priority.LOW)
 _COMPLAINT_CHARS_MAX = 500
 
 
@@ -166,7 +165,7 @@ def _tracker_issue(issue: _Issue) -> TrackerIssue:
         title=issue.title,
         description=issue.description or "",
         standing=IssueStanding(state, assignee if state is IssueState.STARTED else None),
-        priority=_PRIORITIES[min(max(issue.priority, 0), len(_PRIORITIES) - 1)],
+        priority=priority_of_number(issue.priority),
         created_by=issue.created_by or "",
         reason=reason,
         outside_ref=issue.external_ref or "",

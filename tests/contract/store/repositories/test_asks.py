@@ -1,8 +1,9 @@
-"""The repository of asks: an ask closes once, and the person is notified once."""
+"""The repository of asks: an ask closes once, and an ask in a window names the window."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from datetime import timedelta
 from typing import Any
 
 from maestro.core import ids
@@ -29,7 +30,7 @@ async def close(store: Store, ask: Ask, status: AskStatus = AskStatus.ANSWERED, 
     return await store.write(lambda tx: tx.asks.close(ask.id, status=status, answer=answer, by="dana", at=tx.at))
 
 
-async def test_a_request_comes_back_as_it_was_and_closes_once(store: Store, enter: Enter, clock: FakeClock) -> None:
+async def test_a_stored_ask_keeps_every_field_and_closes_once(store: Store, enter: Enter, clock: FakeClock) -> None:
     session = await enter("w")
     ask = await put(store, clock, session, choices=["yes", "no, never"], text="a\nb", message_id="msg_1")
     assert await store.read(lambda tx: tx.asks.get(ask.id)) == ask
@@ -39,10 +40,12 @@ async def test_a_request_comes_back_as_it_was_and_closes_once(store: Store, ente
     assert closed is not None
     assert (closed.status, closed.answer, closed.answered_by) == (AskStatus.ANSWERED, "yes", "dana")
     assert closed.answered_at == clock.now()
-    assert await store.read(lambda tx: tx.asks.of_message("msg_1")) is None  # only an open one
+    assert await store.read(lambda tx: tx.asks.of_message("msg_1")) is None  # of_message returns only an open ask
 
 
-async def test_what_is_open_everywhere_and_all_of_one_project(store: Store, enter: Enter, clock: FakeClock) -> None:
+async def test_open_asks_of_all_projects_and_all_asks_of_a_project_are_listed(
+    store: Store, enter: Enter, clock: FakeClock
+) -> None:
     here, there = await enter("w"), await enter("x", project_id=OTHER)
     one = await put(store, clock, here)
     two = await put(store, clock, there, project_id=OTHER)
@@ -60,15 +63,42 @@ async def test_what_is_open_everywhere_and_all_of_one_project(store: Store, ente
     assert [ask.id for ask in own] == [three.id]
 
 
-async def test_each_is_told_of_once(store: Store, enter: Enter, clock: FakeClock) -> None:
+async def test_an_ask_in_a_window_names_the_window_and_its_record(
+    store: Store, enter: Enter, clock: FakeClock
+) -> None:
     session = await enter("w")
     one, two = await put(store, clock, session), await put(store, clock, session)
-    assert [ask.id for ask in await store.read(lambda tx: tx.asks.list_unnotified(limit=9))] == [one.id, two.id]
-    await store.write(lambda tx: tx.asks.mark_notified(one.id, at=tx.at))
-    assert [ask.id for ask in await store.read(lambda tx: tx.asks.list_unnotified(limit=9))] == [two.id]
+    await store.write(lambda tx: tx.windows.put(session.id, terminal="pts/3", directory="/src/vc"))
+    await store.write(lambda tx: tx.asks.set_record(one.id, "/home/dana/record.jsonl", record_since=tx.at))
+    since = clock.now() + timedelta(seconds=1)
+    await store.write(lambda tx: tx.asks.leave_to_window(one.id, record_since=since))
+    (in_window,) = await store.read(lambda tx: tx.asks.in_window_of(session.id, limit=9))
+    assert (in_window.id, in_window.in_own_window, in_window.window) == (one.id, True, "pts/3, in /src/vc")
+    (record,) = await store.read(lambda tx: tx.asks.list_with_record(limit=9))
+    assert (record.ask_id, record.record_file, record.record_since) == (one.id, "/home/dana/record.jsonl", since)
+    open_asks = await store.read(lambda tx: tx.asks.open_of_session(session.id, limit=9))
+    assert [(ask.id, ask.in_own_window) for ask in open_asks] == [(one.id, True), (two.id, False)]
+    await close(store, one)
+    assert await store.read(lambda tx: tx.asks.in_window_of(session.id, limit=9)) == []
 
 
-async def test_asks_about_one_call_are_found_by_its_digest(store: Store, enter: Enter, clock: FakeClock) -> None:
+async def test_held_calls_of_hand_started_sessions_are_left_to_their_windows(
+    store: Store, enter: Enter, launch: Callable[..., Awaitable[Any]], clock: FakeClock
+) -> None:
+    by_hand, spawned = await enter("w"), await enter("v")
+    await launch(spawned)
+    call, question = await put(store, clock, by_hand), await put(store, clock, by_hand)
+    held = await put(store, clock, spawned)
+    for ask in (call, held):
+        await store.write(lambda tx, ask=ask: tx.asks.set_call(ask.id, "d1"))
+    assert await store.write(lambda tx: tx.asks.leave_calls_to_windows()) == 1
+    left = await store.read(lambda tx: [tx.asks.get(ask.id) for ask in (call, question, held)])
+    assert [ask.in_own_window for ask in left if ask is not None] == [True, False, False]
+
+
+async def test_the_asks_about_a_tool_call_are_found_by_the_digest_of_the_call(
+    store: Store, enter: Enter, clock: FakeClock
+) -> None:
     session, other = await enter("w"), await enter("v")
     first, second, own = [await put(store, clock, session) for _ in range(3)]
     foreign = await put(store, clock, other)
@@ -84,7 +114,9 @@ async def test_asks_about_one_call_are_found_by_its_digest(store: Store, enter: 
     assert await store.read(lambda tx: tx.asks.asks_of_call(session.id, "d2", limit=9)) == []
 
 
-async def test_an_ask_knows_the_message_with_its_answer(store: Store, enter: Enter, clock: FakeClock) -> None:
+async def test_an_ask_keeps_the_id_of_the_message_with_the_answer(
+    store: Store, enter: Enter, clock: FakeClock
+) -> None:
     ask = await put(store, clock, await enter("w"))
     assert await store.read(lambda tx: tx.asks.answer_message(ask.id)) is None
     await store.write(lambda tx: tx.asks.set_answer_message(ask.id, "msg_1"))
@@ -105,13 +137,13 @@ async def test_open_asks_are_counted_by_session_and_by_parent(store: Store, ente
     assert len(only_open) == 3 and closed.id not in {ask.id for ask in only_open}
 
 
-async def test_an_ask_without_a_session_comes_from_the_server(store: Store) -> None:
+async def test_an_ask_of_the_server_has_no_session(store: Store) -> None:
     ask = make_ask(session_id=None, asked_by=SERVER_NAME)
     await store.write(lambda tx: tx.asks.insert(ask))
     assert await store.read(lambda tx: tx.asks.get(ask.id)) == ask
 
 
-async def test_the_codes_of_choices_are_kept_and_the_code_of_the_answer_too(
+async def test_the_codes_of_the_choices_and_of_the_answer_are_stored(
     store: Store, enter: Enter, clock: FakeClock
 ) -> None:
     session = await enter("w")

@@ -18,7 +18,7 @@ from maestro.domain.messages import (
     SenderKind,
     is_shared_mailbox,
 )
-from maestro.domain.priorities import Priority
+from maestro.domain.priorities import LOWEST_RANK, Priority, RankedEnum
 from maestro.store.base import Store
 from maestro.store.repositories.deliveries import MessageFilter
 from maestro.testing.clock import FakeClock
@@ -57,7 +57,9 @@ def times(found: Delivery) -> list[datetime | None]:
     return [found.delivered_at, found.read_at, found.acknowledged_at, found.expired_at]
 
 
-async def test_each_step_has_its_time_and_its_way(store: Store, send: Send, clock: FakeClock) -> None:
+async def test_each_step_of_a_delivery_records_time_way_and_reader(
+    store: Store, send: Send, clock: FakeClock
+) -> None:
     seq = await send("ses_1")
     moments = [clock.now()]
     assert times(await got(store, "ses_1", seq)) == [None] * 4
@@ -72,7 +74,7 @@ async def test_each_step_has_its_time_and_its_way(store: Store, send: Send, cloc
 
 @pytest.mark.parametrize("step", ReceiptStep)
 @pytest.mark.parametrize("status", MessageStatus)
-async def test_a_step_is_taken_only_from_where_the_rules_allow(
+async def test_a_step_succeeds_only_from_the_statuses_that_the_rules_allow(
     store: Store, send: Send, status: MessageStatus, step: ReceiptStep
 ) -> None:
     seq = await send("ses_1", "ses_2")
@@ -87,23 +89,23 @@ async def test_a_step_is_taken_only_from_where_the_rules_allow(
     after = await got(store, "ses_1", seq)
     assert after.status is (MessageStatus(step.value) if allowed else status)
     assert after == before or allowed
-    assert (await got(store, "ses_2", seq)).status is MessageStatus.SENT  # nobody else's side moves
+    assert (await got(store, "ses_2", seq)).status is MessageStatus.SENT  # the other mailbox does not change
 
 
-async def test_reading_counts_as_delivering(store: Store, send: Send) -> None:
+async def test_reading_a_message_also_marks_the_delivery_as_delivered(store: Store, send: Send) -> None:
     seq = await send("ses_1")
     await take(store, ReceiptStep.READ, "ses_1", seq)
     found = await got(store, "ses_1", seq)
     assert found.delivered_at == found.read_at is not None
 
 
-async def test_what_was_read_does_not_expire(store: Store, send: Send) -> None:
+async def test_a_delivery_that_was_read_does_not_expire(store: Store, send: Send) -> None:
     seq = await send("ses_1")
     await take(store, ReceiptStep.READ, "ses_1", seq)
     assert not await store.write(lambda tx: tx.deliveries.expire("ses_1", seq, via="x", reason="y", at=tx.at))
 
 
-async def test_a_step_of_a_message_that_is_not_in_the_box_is_none(store: Store, send: Send) -> None:
+async def test_a_step_fails_for_a_message_that_is_not_in_the_mailbox(store: Store, send: Send) -> None:
     seq = await send("ses_1")
     assert not await take(store, ReceiptStep.READ, "ses_2", seq)
     assert not await take(store, ReceiptStep.READ, "ses_1", seq + 1)
@@ -122,7 +124,7 @@ async def test_a_step_of_a_message_that_is_not_in_the_box_is_none(store: Store, 
         (VC, ReceiptStep.ACKNOWLEDGED, False),
     ],
 )
-async def test_what_a_step_leaves_on_offer(
+async def test_a_step_leaves_the_delivery_open_or_closes_the_delivery(
     store: Store, send: Send, mailbox: str, step: ReceiptStep, stays: bool
 ) -> None:
     seq = await send(mailbox)
@@ -132,7 +134,19 @@ async def test_what_a_step_leaves_on_offer(
     assert await counted(store, mailbox, "ses_9") == int(stays)
 
 
-async def test_a_box_is_sorted_by_urgency_then_time_and_paged_by_both(store: Store, send: Send) -> None:
+class LaterPriority(RankedEnum):
+    """A priority below all present priorities, as a later version may add."""
+
+    TRIVIAL = "trivial", LOWEST_RANK + 1
+
+
+async def test_a_mailbox_with_mail_of_any_priority_has_an_open_delivery(store: Store, send: Send) -> None:
+    assert not await store.read(lambda tx: tx.deliveries.has_open("ses_1"))
+    await send("ses_1", priority=LaterPriority.TRIVIAL)
+    assert await store.read(lambda tx: tx.deliveries.has_open("ses_1"))
+
+
+async def test_a_mailbox_is_sorted_and_paged_by_priority_and_time(store: Store, send: Send) -> None:
     order = [Priority.LOW, Priority.CRITICAL, Priority.NORMAL, Priority.CRITICAL, Priority.HIGH, Priority.NORMAL]
     one, two, three, four, five, six = [await send("ses_1", priority=priority) for priority in order]
     wanted = [two, four, five, three, six, one]
@@ -144,7 +158,7 @@ async def test_a_box_is_sorted_by_urgency_then_time_and_paged_by_both(store: Sto
     assert paged == wanted
 
 
-async def test_a_box_can_be_narrowed(store: Store, send: Send) -> None:
+async def test_the_lists_of_a_mailbox_filter_by_type_task_and_priority(store: Store, send: Send) -> None:
     query = await send("ses_1", type=MessageType.QUERY, priority=Priority.HIGH)
     about = await send("ses_1", task_id="tsk_1")
     low = await send("ses_1", priority=Priority.LOW)
@@ -176,7 +190,7 @@ async def test_a_filter_by_the_kind_of_sender_holds_for_all_lists(store: Store, 
         assert [message.seq for message in history] == [seq]
 
 
-async def test_a_box_that_has_a_message_keeps_what_it_has(store: Store, send: Send) -> None:
+async def test_a_second_insert_of_a_message_leaves_the_delivery_unchanged(store: Store, send: Send) -> None:
     seq = await send("ses_1")
     await take(store, ReceiptStep.READ, "ses_1", seq)
     again: dict[str, Any] = {
@@ -190,22 +204,24 @@ async def test_a_box_that_has_a_message_keeps_what_it_has(store: Store, send: Se
 
 
 @pytest.mark.parametrize("mailbox", ["mem_1", "wsp_1", VC])
-async def test_a_shared_box_offers_to_everyone_but_its_sender(store: Store, send: Send, mailbox: str) -> None:
+async def test_a_shared_mailbox_offers_a_message_to_every_reader_except_the_sender(
+    store: Store, send: Send, mailbox: str
+) -> None:
     assert is_shared_mailbox(mailbox)
     seq = await send(mailbox, sender="ses_3")
     assert [await places(store, mailbox, reader=who) for who in ("ses_1", "ses_2", "ses_3")] == [[seq], [seq], []]
 
 
-async def test_what_one_has_been_shown_of_a_project_others_still_see(store: Store, send: Send) -> None:
+async def test_a_shared_read_hides_a_message_of_a_project_only_from_that_reader(store: Store, send: Send) -> None:
     seq = await send(VC)
     await take(store, ReceiptStep.READ, VC, seq)
     await store.write(lambda tx: tx.deliveries.record_shared_read("ses_1", VC, seq, at=tx.at))
-    await store.write(lambda tx: tx.deliveries.record_shared_read("ses_1", VC, seq, at=tx.at))  # once is enough
+    await store.write(lambda tx: tx.deliveries.record_shared_read("ses_1", VC, seq, at=tx.at))  # has no effect
     assert [await places(store, VC, reader=who) for who in ("ses_1", "ses_2")] == [[], [seq]]
     assert [await counted(store, VC, who) for who in ("ses_1", "ses_2")] == [0, 1]
 
 
-async def test_a_claimed_conversation_is_offered_to_its_holder_only(store: Store, send: Send) -> None:
+async def test_a_claimed_thread_is_offered_to_the_holder_only(store: Store, send: Send) -> None:
     first = await send(VC, thread_id="msg_t")
     second = await send(VC, thread_id="msg_t")
     assert await store.write(lambda tx: tx.deliveries.claim_thread("msg_t", "ses_1", at=tx.at))
@@ -224,7 +240,7 @@ async def test_a_claimed_conversation_is_offered_to_its_holder_only(store: Store
     assert await store.read(lambda tx: tx.deliveries.threads_held_by("ses_1", limit=5)) == []
 
 
-async def test_a_conversation_can_be_offered_anew_to_those_who_saw_it(store: Store, send: Send) -> None:
+async def test_a_thread_can_be_offered_again_to_the_sessions_that_read_the_thread(store: Store, send: Send) -> None:
     seen, other = await send(VC, thread_id="msg_t"), await send(VC)
     for seq in (seen, other):
         await store.write(lambda tx, seq=seq: tx.deliveries.record_shared_read("ses_2", VC, seq, at=tx.at))
@@ -232,7 +248,7 @@ async def test_a_conversation_can_be_offered_anew_to_those_who_saw_it(store: Sto
     assert await places(store, VC, reader="ses_2") == [seen]
 
 
-async def test_several_mailboxes_get_a_message_at_once(store: Store, send: Send) -> None:
+async def test_one_call_inserts_a_delivery_for_each_of_several_mailboxes(store: Store, send: Send) -> None:
     seq = await send("ses_0")
     to = [("ses_2", VC, "moved"), ("ses_1", None, None), ("ses_1", None, "again")]
     values: dict[str, Any] = {"priority": Priority.HIGH, "type": MessageType.QUERY}
@@ -253,7 +269,7 @@ async def test_a_closed_delivery_is_no_longer_offered(store: Store, send: Send) 
 
 
 @pytest.mark.parametrize("mailbox", ["ses_1", VC])
-async def test_partly_shown_messages_are_listed_apart(store: Store, send: Send, mailbox: str) -> None:
+async def test_partly_shown_messages_are_listed_separately(store: Store, send: Send, mailbox: str) -> None:
     first, second = await send(mailbox), await send(mailbox, priority=Priority.HIGH)
 
     async def show(seq: int) -> None:
@@ -278,7 +294,7 @@ async def test_partly_shown_messages_are_listed_apart(store: Store, send: Send, 
     assert await counted(store, mailbox, "ses_1") == 2
 
 
-async def test_the_mailboxes_of_a_thread_are_known(store: Store, send: Send) -> None:
+async def test_the_open_shared_mailboxes_of_a_thread_are_listed(store: Store, send: Send) -> None:
     await send("ses_1", VC, thread_id="msg_t")
     seq = await send("wsp_1", thread_id="msg_t")
 

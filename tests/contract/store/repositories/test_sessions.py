@@ -31,7 +31,9 @@ async def get(store: Store, session: Session) -> Session:
     return found
 
 
-async def test_each_source_has_one_word_and_the_newest_is_first(store: Store, enter: Enter, clock: FakeClock) -> None:
+async def test_each_source_has_one_signal_and_the_newest_signal_is_first(
+    store: Store, enter: Enter, clock: FakeClock
+) -> None:
     session = await enter("w")
 
     async def say(source: StatusSource, status: SessionStatus, until: int | None = None) -> StatusSignal:
@@ -55,7 +57,7 @@ async def test_each_source_has_one_word_and_the_newest_is_first(store: Store, en
     )
 
 
-async def test_an_end_is_once_and_for_all(store: Store, enter: Enter) -> None:
+async def test_an_ended_session_does_not_change_and_does_not_end_again(store: Store, enter: Enter) -> None:
     session = await enter("w")
     assert await end(store, session, SessionStatus.FAILED) and not await end(store, session, SessionStatus.COMPLETED)
     ended = await get(store, session)
@@ -70,7 +72,9 @@ async def test_an_end_is_once_and_for_all(store: Store, enter: Enter) -> None:
     )
 
 
-async def test_a_name_is_the_live_ones_and_else_the_last_ones(store: Store, enter: Enter) -> None:
+async def test_a_name_belongs_to_the_live_session_and_otherwise_to_the_last_ended_session(
+    store: Store, enter: Enter
+) -> None:
     first = await enter("w")
     await end(store, first)
     second = await enter("w")
@@ -84,7 +88,7 @@ async def test_a_name_is_the_live_ones_and_else_the_last_ones(store: Store, ente
     assert await store.read(lambda tx: tx.sessions.by_name(OTHER, "w")) is None
 
 
-async def test_leases_run_out_in_order_and_are_renewed_for_the_living(
+async def test_expired_leases_are_listed_in_order_and_only_live_sessions_renew_leases(
     store: Store, enter: Enter, clock: FakeClock
 ) -> None:
     now = clock.now()
@@ -105,7 +109,9 @@ async def test_leases_run_out_in_order_and_are_renewed_for_the_living(
     assert ended.lease_until == gone.lease_until
 
 
-async def test_a_lease_is_shortened_never_lengthened_by_a_death(store: Store, enter: Enter, clock: FakeClock) -> None:
+async def test_the_lease_of_a_session_is_shortened_and_never_lengthened(
+    store: Store, enter: Enter, clock: FakeClock
+) -> None:
     session = await enter("w", lease_until=clock.now() + timedelta(seconds=60))
     for seconds, left in ((90, 60), (10, 10), (30, 10)):
         until = session.created_at + timedelta(seconds=seconds)
@@ -114,7 +120,7 @@ async def test_a_lease_is_shortened_never_lengthened_by_a_death(store: Store, en
         assert abs((kept - session.created_at).total_seconds() - left) < 1
 
 
-async def test_who_is_above_below_and_beside(store: Store, enter: Enter) -> None:
+async def test_the_sessions_above_below_and_beside_a_session_are_listed(store: Store, enter: Enter) -> None:
     top = await enter("top", mode=SessionMode.COORDINATE)
     mid = await enter("mid", mode=SessionMode.COORDINATE, parent_id=top.id)
     one = await enter("one", parent_id=mid.id)
@@ -139,14 +145,16 @@ async def test_who_is_above_below_and_beside(store: Store, enter: Enter) -> None
     everyone = ["top", "mid", "one", "two", "side"]
     assert await store.read(look) == [everyone[1:], ["one", "two"], ["two"], ["side"], everyone, ["far"]]
     await end(store, mid)
-    assert (await store.read(look))[0] == ["one", "two", "side"]  # past one that has ended
+    assert (await store.read(look))[0] == ["one", "two", "side"]  # the sessions below an ended session still count
     assert [s.name for s in await store.read(lambda tx: tx.sessions.list_children(top.id, limit=9))] == ["side"]
     ever = await store.read(lambda tx: tx.sessions.list_children(top.id, limit=9, ever=True))
     assert [session.id for session in ever] == [mid.id, side.id]
     assert two.parent_id == mid.id and elsewhere.parent_id is None
 
 
-async def test_sessions_of_a_member_and_of_its_teams(store: Store, enter: Enter) -> None:
+async def test_live_sessions_of_a_member_are_listed_and_a_member_without_team_has_no_teammates(
+    store: Store, enter: Enter
+) -> None:
     ada, bob, eve = (make_member(name=name) for name in ("ada", "bob", "eve"))
     await store.write(lambda tx: [tx.members.insert(member) for member in (ada, bob, eve)])
     await enter("a1", member_id=ada.id)
@@ -160,7 +168,7 @@ async def test_sessions_of_a_member_and_of_its_teams(store: Store, enter: Enter)
     assert len(await store.read(lambda tx: tx.sessions.ids_of_member(ada.id, limit=9))) == 1
 
 
-async def test_a_caller_is_known_by_its_token_until_its_end(store: Store, enter: Enter) -> None:
+async def test_a_token_identifies_the_session_until_the_end_of_the_session(store: Store, enter: Enter) -> None:
     ada = make_member(name="ada", allow=["task.cancel"], deny=["mail.broadcast"])
     await store.write(lambda tx: tx.members.insert(ada))
     boss = await enter("boss", mode=SessionMode.COORDINATE)
@@ -173,7 +181,9 @@ async def test_a_caller_is_known_by_its_token_until_its_end(store: Store, enter:
     assert await store.read(lambda tx: tx.sessions.caller_by_token(f"hash of {session.id}")) is None
 
 
-async def test_mail_of_the_ended_is_settled_one_by_one(store: Store, enter: Enter, clock: FakeClock) -> None:
+async def test_ended_sessions_stay_listed_until_their_mail_is_settled(
+    store: Store, enter: Enter, clock: FakeClock
+) -> None:
     one, two, live = await enter("one"), await enter("two"), await enter("live")
     await end(store, one)
     clock.advance(1)
@@ -193,7 +203,7 @@ async def test_mail_of_the_ended_is_settled_one_by_one(store: Store, enter: Ente
     )
 
 
-async def test_pages_of_a_project(store: Store, enter: Enter) -> None:
+async def test_the_sessions_of_a_project_are_listed_in_pages_and_by_status(store: Store, enter: Enter) -> None:
     one, two, three = [await enter(name) for name in ("one", "two", "three")]
     await end(store, two, SessionStatus.LOST)
 
@@ -237,7 +247,7 @@ async def test_a_session_keeps_every_field(store: Store, enter: Enter, clock: Fa
     assert await store.read(lambda tx: tx.sessions.last_of_workspace(OTHER, "wsp_1")) is None
 
 
-async def test_a_caller_has_the_rights_of_its_member_and_its_grant(store: Store, enter: Enter) -> None:
+async def test_a_caller_has_the_rights_of_the_member_and_the_grant_of_the_session(store: Store, enter: Enter) -> None:
     member = make_member(allow=["task.create"], deny=["mail.send", "a,b"])
     await store.write(lambda tx: tx.members.insert(member))
     session = await enter("w", member_id=member.id, mode=SessionMode.COORDINATE)
@@ -261,7 +271,7 @@ async def test_a_caller_has_the_rights_of_its_member_and_its_grant(store: Store,
     assert await store.read(lambda tx: tx.sessions.caller_ever("ses_unknown")) is None
 
 
-async def test_tokens_are_replaced_session_by_session(store: Store, enter: Enter) -> None:
+async def test_the_tokens_of_sessions_are_replaced_in_batches(store: Store, enter: Enter) -> None:
     sessions = [await enter(name) for name in "abc"]
     ids = [session.id for session in sessions]
     assert await store.read(lambda tx: tx.sessions.ids_after("", limit=9)) == ids
@@ -273,7 +283,7 @@ async def test_tokens_are_replaced_session_by_session(store: Store, enter: Enter
     assert await store.read(lambda tx: tx.sessions.caller_by_token(f"hash of {ids[2]}")) is not None
 
 
-async def test_only_registered_sessions_count_as_registered(
+async def test_spawned_and_ended_sessions_do_not_count_as_registered(
     store: Store, enter: Enter, launch: Callable[..., Awaitable[Spawn]]
 ) -> None:
     parent = await enter("boss")
@@ -285,7 +295,7 @@ async def test_only_registered_sessions_count_as_registered(
     assert await store.read(lambda tx: tx.sessions.count_live()) == 4
 
 
-async def test_a_lost_session_without_a_process_revives_once(store: Store, enter: Enter) -> None:
+async def test_a_lost_session_revives_and_a_stopped_session_does_not(store: Store, enter: Enter) -> None:
     lost, stopped = await enter("a"), await enter("b")
     await end(store, lost, SessionStatus.LOST)
     await end(store, stopped)
@@ -300,7 +310,7 @@ async def test_a_lost_session_without_a_process_revives_once(store: Store, enter
     assert (revived.name, revived.ended_at) == ("a-2", None)
 
 
-async def test_a_lease_is_deferred_for_a_live_session_only(store: Store, enter: Enter, clock: FakeClock) -> None:
+async def test_only_the_lease_of_a_live_session_is_deferred(store: Store, enter: Enter, clock: FakeClock) -> None:
     live, ended = await enter("a"), await enter("b")
     await end(store, ended)
     later = clock.now() + timedelta(seconds=9)
@@ -309,7 +319,9 @@ async def test_a_lease_is_deferred_for_a_live_session_only(store: Store, enter: 
     assert (await get(store, live)).lease_until == later != (await get(store, ended)).lease_until
 
 
-async def test_statuses_expire_in_order(store: Store, enter: Enter, clock: FakeClock) -> None:
+async def test_sessions_with_an_expired_status_are_listed_in_order_of_expiry(
+    store: Store, enter: Enter, clock: FakeClock
+) -> None:
     sessions = [await enter(name) for name in "ab"]
     now = clock.now()
     assert await store.read(lambda tx: tx.sessions.next_status_expiry()) is None
@@ -327,3 +339,30 @@ async def test_statuses_expire_in_order(store: Store, enter: Enter, clock: FakeC
 
     assert [await expired(4), await expired(5), await expired(9)] == [[], ["b"], ["b", "a"]]
     assert await expired(9, limit=1) == ["b"]
+
+
+async def test_a_renamed_session_is_found_by_its_new_name(store: Store, enter: Enter, clock: FakeClock) -> None:
+    session = await enter("w")
+    assert await store.write(lambda tx: tx.sessions.mail_route(session.id)) is not None  # the route is cached now
+    clock.advance(1)
+    await store.write(lambda tx: tx.sessions.rename(session.id, "parser", at=tx.at))
+    found = await store.read(lambda tx: tx.sessions.by_name(session.project_id, "parser"))
+    assert found is not None and (found.id, found.updated_at) == (session.id, clock.now())
+    assert await store.read(lambda tx: tx.sessions.by_name(session.project_id, "w")) is None
+    route = await store.write(lambda tx: tx.sessions.mail_route(session.id))
+    assert route is not None and route.name == "parser"
+
+
+async def test_live_sessions_of_all_projects_are_listed_in_pages(store: Store, enter: Enter) -> None:
+    one, two, three = await enter("a"), await enter("b", project_id=OTHER), await enter("c")
+    await store.write(
+        lambda tx: tx.sessions.mark_ended(
+            three.id, status=SessionStatus.STOPPED, source=StatusSource.REPORT, at=tx.at
+        )
+    )
+
+    async def live(after: str = "", limit: int = 9) -> list[str]:
+        return [found.id for found in await store.read(lambda tx: tx.sessions.list_live(after=after, limit=limit))]
+
+    assert await live() == [one.id, two.id]
+    assert await live(limit=1) == [one.id] and await live(after=one.id) == [two.id]

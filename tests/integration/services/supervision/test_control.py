@@ -29,7 +29,7 @@ def test_control_characters_of_a_prompt_are_typed_as_text(shop: Workshop) -> Non
 def test_a_line_that_the_terminal_would_cut_is_refused(shop: Workshop) -> None:
     shop.spawn_session("--name", "reader", "--", "sh", "-c", ECHOES)
     output = shop.run_maestro("session", "prompt", "reader", "x" * 6000, exits=7)
-    assert "lines of at most 4095 bytes" in output and "inbox" in output
+    assert "lines of at most 4095 bytes. Send shorter lines." in output and "inbox" in output
     shop.run_maestro("session", "prompt", "reader", "y" * 4000)
     wait_until(lambda: heard_text(shop) == "y" * 4000 + "\n", what="the arrival of the short line")
     (unread,) = [one for one in shop.call_json("mail", "sent")["messages"] if one["subject"].startswith("xxx")]

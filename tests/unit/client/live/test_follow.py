@@ -6,6 +6,7 @@ import select
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 
 import msgspec
 import pytest
@@ -102,14 +103,19 @@ def test_the_follower_raises_a_refusal_before_the_first_state(path: Path, follow
     assert (refused.value.code, refused.value.message) == (6, "no run run_1")
 
 
-def test_without_a_server_the_follower_tries_again_after_a_pause(path: Path, follower: RunFollower) -> None:
+def test_without_a_server_the_follower_tries_again_after_a_pause(
+    path: Path, follower: RunFollower, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 100.0
+    clock = SimpleNamespace(monotonic=lambda: now)
+    monkeypatch.setattr(follow, "time", clock)
     follower.connect_if_due()
     away_since = follower.away_since
-    assert follower.fileno() == -1 and away_since is not None and 0 < follower.pause_seconds <= 0.05
+    assert follower.fileno() == -1 and away_since == now and follower.pause_seconds == pytest.approx(0.05)
     with FrameServer(path, sending((b"O", encode(make_view())))):
         follower.connect_if_due()
         assert follower.fileno() == -1  # the pause is not over
-        select.select([], [], [], follower.pause_seconds)
+        clock.monotonic = lambda: now + 0.06
         follower.connect_if_due()
         assert receive(follower) and follower.away_since is None
         follower.close()

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from tests.unit.services.conversations.conftest import TerminalSession
 
 from maestro.core import limits
 from maestro.tools.hook_dialect import EMPTY_REPLY, HookMoment, StartReason
+from maestro.wire.runner_folder import EARLIER_SESSIONS, SESSIONS
 
 
 async def test_the_record_confirms_a_push_that_arrived_while_no_server_ran(
@@ -115,6 +117,29 @@ async def test_the_usage_in_the_old_part_of_a_resumed_record_is_not_counted(
     await terminal.fire(HookMoment.STARTS, transcript=str(old), start_reason=StartReason.RESUMED)
     old.write_text(line * 3 + line.replace("m1", "m2"))
     await terminal.fire(HookMoment.STOP, transcript=str(old))
+    (used,) = await terminal.world.store.read(
+        lambda tx: tx.conversations.usage_of_session(terminal.caller.name, limit=9)
+    )
+    assert used.output_tokens == 2
+
+
+@pytest.mark.parametrize("has_link", [True, False])
+async def test_the_usage_in_a_record_is_counted_once_after_its_folder_got_another_name(
+    terminal: TerminalSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_link: bool
+) -> None:
+    monkeypatch.setattr(terminal.program.runner, "session_folder", lambda id: tmp_path / SESSIONS / id)
+    await terminal.finish_first_turn()
+    earlier, present = (tmp_path / name / terminal.caller.name for name in (EARLIER_SESSIONS, SESSIONS))
+    earlier.mkdir(parents=True)
+    line = json.dumps({"message": {"id": "m1", "model": "x", "usage": {"output_tokens": 1}}}) + "\n"
+    (earlier / "c1").write_text(line)
+    await terminal.fire(HookMoment.STOP, transcript=str(earlier / "c1"))
+    earlier.parent.rename(present.parent)
+    if has_link:
+        earlier.parent.symlink_to(SESSIONS)
+    (present / "c1").write_text(line + line.replace("m1", "m2"))  # a turn while no server ran
+    await terminal.fire(HookMoment.STARTS, transcript=str(present / "c1"), start_reason=StartReason.RESUMED)
+    await terminal.fire(HookMoment.STOP, transcript=str(present / "c1"))
     (used,) = await terminal.world.store.read(
         lambda tx: tx.conversations.usage_of_session(terminal.caller.name, limit=9)
     )

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from maestro.core import limits
-from maestro.services.conversations.record_files import RecordPiece, read_record
+from maestro.services.conversations.record_files import RecordPiece, is_same_record, read_record
+from maestro.wire.runner_folder import EARLIER_SESSIONS, SESSIONS
 
 
 @pytest.fixture
@@ -64,3 +65,27 @@ async def test_a_missing_file_and_a_pipe_are_not_read(folder: Path) -> None:
     os.mkfifo(folder / "pipe")
     for path in (folder / "missing", folder / "pipe", folder / "a\0b"):
         assert await read(path, folder) is None
+
+
+@pytest.mark.parametrize("has_link", [True, False])
+async def test_a_path_below_the_earlier_folder_of_sessions_names_the_record_of_the_session(
+    tmp_path: Path, has_link: bool
+) -> None:
+    folder = tmp_path / SESSIONS / "ses_one"
+    folder.mkdir(parents=True)
+    (folder / "c1.jsonl").write_text("first\n")
+    if has_link:
+        (tmp_path / EARLIER_SESSIONS).symlink_to(SESSIONS)
+    earlier, present = tmp_path / EARLIER_SESSIONS / "ses_one" / "c1.jsonl", folder / "c1.jsonl"
+    assert await read(earlier, folder) == RecordPiece(b"first\n", 0, 6)
+    for known, reported in ((earlier, present), (present, earlier)):
+        assert await is_same_record(str(known), str(reported), (str(folder),))
+    other = tmp_path / EARLIER_SESSIONS / "ses_one" / "c2.jsonl"
+    assert not await is_same_record(str(other), str(present), (str(folder),))
+
+
+async def test_a_path_below_the_earlier_folder_does_not_lead_out_of_the_folder_of_the_session(tmp_path: Path) -> None:
+    folder = tmp_path / SESSIONS / "ses_one"
+    folder.mkdir(parents=True)
+    (tmp_path / SESSIONS / "secret").write_text("secret")
+    assert await read(tmp_path / EARLIER_SESSIONS / "ses_one" / ".." / "secret", folder) is None

@@ -1,4 +1,4 @@
-"""Replies to hook events and their consequences, for every tool."""
+"""The hook handler replies to hook events and applies their consequences, for every tool."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ World = Any
 
 
 class Agent:
-    """An agent whose hooks fire; what it is told comes out unless a test says otherwise."""
+    """An agent whose hooks fire; each reply counts as delivered unless a test sets `is_out=False`."""
 
     def __init__(self, world: World, caller: Any, *, holds: bool = False) -> None:
         self.world = world
@@ -34,7 +34,7 @@ class Agent:
         self.restart()
 
     def restart(self) -> None:
-        """The server starts anew: whatever it only remembered is gone."""
+        """Start another server: the state in memory is lost."""
         self.desk = HookHandler(
             self.world.store, self.holding, SelfWaits(Runners(Path())), may_hold=lambda session, spawn: self.holds
         )
@@ -73,7 +73,7 @@ async def test_hooks_of_a_caller_without_a_session_are_refused(agent: Agent) -> 
         await agent.desk.answer_hook(agent.world.dana, HookEvent(tool="claude", event="x", moment=HookMoment.STOP))
 
 
-async def test_the_status_follows_the_hooks(agent: Agent) -> None:
+async def test_each_hook_sets_the_status_of_the_session(agent: Agent) -> None:
     for moment, expected in (
         (HookMoment.STARTS, SessionStatus.IDLE),
         (HookMoment.PROMPT, SessionStatus.WORKING),
@@ -111,9 +111,9 @@ async def test_mail_is_shown_once_after_a_tool_call_and_is_read_when_the_model_w
     told = await agent.fires(HookMoment.AFTER_TOOL)
     assert told.kind is ReplyKind.CONTEXT and "Look here." in told.text
     assert await agent.receipt(sent) == ("delivered", "hook")
-    assert await agent.fires(HookMoment.AFTER_TOOL) is EMPTY_REPLY, "it is shown once"
+    assert await agent.fires(HookMoment.AFTER_TOOL) is EMPTY_REPLY, "the mail is shown once"
     assert await agent.fires(HookMoment.BEFORE_TOOL, reports_model_calls=True) is EMPTY_REPLY
-    assert await agent.receipt(sent) == ("delivered", "hook"), "of two calls of one turn the second proves nothing"
+    assert await agent.receipt(sent) == ("delivered", "hook"), "a tool call alone does not prove a model call"
     await agent.fires(HookMoment.MODEL)
     await agent.fires(HookMoment.BEFORE_TOOL, reports_model_calls=True)
     assert await agent.receipt(sent) == ("read", "hook")
@@ -134,20 +134,20 @@ async def test_a_program_that_reports_no_model_calls_is_assumed_to_have_asked_th
     assert await agent.receipt(sent) == ("read", "assumed")
 
 
-async def test_an_undelivered_reply_is_given_again(agent: Agent) -> None:
+async def test_the_mail_of_an_undelivered_reply_is_shown_again(agent: Agent) -> None:
     sent = await agent.world.send(None, "claude")
     await agent.fires(HookMoment.AFTER_TOOL, is_out=False)
     assert await agent.receipt(sent) == ("sent", None)
     assert (await agent.fires(HookMoment.AFTER_TOOL)).kind is ReplyKind.CONTEXT
 
 
-async def test_a_reply_that_was_cancelled_during_its_write_is_given_again(agent: Agent) -> None:
+async def test_the_mail_of_a_reply_that_was_cancelled_during_the_write_is_shown_again(agent: Agent) -> None:
     read = await agent.world.send(None, "claude")
     await agent.fires(HookMoment.AFTER_TOOL)
     await agent.world.send(None, "claude", message="Look here.")
     prompt = HookEvent(tool="claude", event="x", moment=HookMoment.PROMPT)
     cut_off = asyncio.create_task(agent.desk.answer_hook(agent.caller, prompt))
-    await asyncio.sleep(0)  # its status is being written
+    await asyncio.sleep(0)  # let the hook begin to write the status
     assert cut_off.cancel()
     await asyncio.gather(cut_off, return_exceptions=True)
     assert cut_off.cancelled()
@@ -155,13 +155,13 @@ async def test_a_reply_that_was_cancelled_during_its_write_is_given_again(agent:
     assert await agent.receipt(read) == ("read", "hook")
 
 
-async def test_mail_is_shown_once_also_before_the_shown_receipts_are_read(agent: Agent) -> None:
+async def test_a_hook_during_the_settlement_of_a_reply_does_not_show_the_mail_again(agent: Agent) -> None:
     await agent.world.send(None, "claude")
     after = HookEvent(tool="claude", event="x", moment=HookMoment.AFTER_TOOL)
     told = await agent.desk.answer_hook(agent.caller, after)
     agent.desk.handle_turn_end(agent.caller.name)
     handing = asyncio.create_task(agent.desk.settle_reply(agent.caller, told, is_delivered=True))
-    await asyncio.sleep(0)  # that it is out is being written
+    await asyncio.sleep(0)  # let the write of the delivery begin
     assert await agent.desk.answer_hook(agent.caller, after) is EMPTY_REPLY
     await handing
     assert await agent.desk.answer_hook(agent.caller, after) is EMPTY_REPLY
@@ -178,9 +178,9 @@ async def test_another_server_continues_with_the_stored_state(agent: Agent) -> N
     sent = await agent.world.send(None, "claude")
     await agent.fires(HookMoment.AFTER_TOOL)
     agent.restart()
-    assert await agent.fires(HookMoment.AFTER_TOOL) is EMPTY_REPLY, "nothing twice"
+    assert await agent.fires(HookMoment.AFTER_TOOL) is EMPTY_REPLY, "the new server does not show the mail again"
     await agent.fires(HookMoment.STOP)
-    assert await agent.receipt(sent) == ("read", "hook"), "nothing lost"
+    assert await agent.receipt(sent) == ("read", "hook"), "the new server knows the unconfirmed receipt"
 
 
 @pytest.mark.parametrize("beginning", StartReason)
@@ -196,21 +196,21 @@ async def test_the_beginning_of_long_mail_is_shown_once(agent: Agent) -> None:
     told = await agent.fires(HookMoment.AFTER_TOOL)
     assert "(shortened;" in told.text and len(told.text) < 9_000
     await agent.fires(HookMoment.STOP)
-    assert await agent.receipt(sent) == ("delivered", "hook"), "its whole body did not come out"
+    assert await agent.receipt(sent) == ("delivered", "hook"), "the reply did not contain the whole body"
     assert await agent.fires(HookMoment.AFTER_TOOL) is EMPTY_REPLY
     assert await agent.fires(HookMoment.STOP) is EMPTY_REPLY
 
 
 async def test_critical_mail_refuses_the_next_tool_call_once(agent: Agent) -> None:
     await agent.world.send(None, "claude", subject="later")
-    assert await agent.fires(HookMoment.BEFORE_TOOL) is EMPTY_REPLY, "other mail waits until the tool is done"
+    assert await agent.fires(HookMoment.BEFORE_TOOL) is EMPTY_REPLY, "other mail waits until the tool call is done"
     await agent.world.send(None, "claude", message="Stop it.", priority=Priority.CRITICAL)
     refused = await agent.fires(HookMoment.BEFORE_TOOL)
     assert refused.kind is ReplyKind.REFUSE and "Stop it." in refused.text and "later" not in refused.text
     assert await agent.fires(HookMoment.BEFORE_TOOL) is EMPTY_REPLY
 
 
-async def test_a_subagent_is_refused_by_critical_mail_and_gets_no_other_text(agent: Agent) -> None:
+async def test_critical_mail_refuses_the_tool_calls_of_a_subagent_without_showing_the_mail(agent: Agent) -> None:
     sent = await agent.world.send(None, "claude", message="Stop it.", priority=Priority.CRITICAL)
     for _ in range(2):
         refused = await agent.fires(HookMoment.BEFORE_TOOL, is_from_subagent=True)
@@ -236,7 +236,9 @@ async def test_an_agent_may_stop_after_several_delayed_stops(agent: Agent) -> No
         await agent.world.send(None, "claude")
         replies.append((await agent.fires(HookMoment.STOP)).kind)
     assert replies == [ReplyKind.GO_ON] * limits.hook_stops_in_a_row_max + [ReplyKind.NOTHING] * 2
-    assert (await agent.fires(HookMoment.PROMPT)).kind is ReplyKind.CONTEXT, "nothing is lost by it"
+    assert (await agent.fires(HookMoment.PROMPT)).kind is ReplyKind.CONTEXT, (
+        "the next prompt shows the remaining mail"
+    )
     await agent.world.send(None, "claude")
     assert (await agent.fires(HookMoment.STOP)).kind is ReplyKind.GO_ON
 
@@ -263,7 +265,7 @@ async def test_a_session_that_was_started_by_hand_ends_with_its_program(agent: A
 
 
 async def held(agent: Agent) -> tuple[asyncio.Task[HookReply], Any]:
-    """A request that waits for the person."""
+    """Fire a permission request that the handler holds, and return the waiting task and the open ask."""
     task = asyncio.create_task(agent.fires(HookMoment.ASKS, summary="Bash: touch a1"))
     over = HookEvent(tool="claude", event="x", moment=HookMoment.STOP)
     async with asyncio.timeout(20):
@@ -280,7 +282,7 @@ async def test_a_held_call_gets_the_answer_of_the_person(agent: Agent, said: str
     assert (await agent.status())[0] is SessionStatus.NEEDS_INPUT
     await agent.world.do(asks.answer_ask, ask_ops.AnswerAsk(id=ask.id, answer=said))
     assert (await task).kind is kind
-    assert await agent.fires(HookMoment.AFTER_TOOL) is EMPTY_REPLY, "the answer does not come a second time as mail"
+    assert await agent.fires(HookMoment.AFTER_TOOL) is EMPTY_REPLY, "the answer is not also shown as mail"
 
 
 async def ask_status(agent: Agent, ask: Any) -> AskStatus:
@@ -288,12 +290,13 @@ async def ask_status(agent: Agent, ask: Any) -> AskStatus:
     return found.status  # type: ignore[no-any-return]
 
 
-async def test_the_ask_of_a_cancelled_hook_is_withdrawn(agent: Agent) -> None:
+async def test_the_ask_of_a_cancelled_hook_is_left_to_the_window(agent: Agent) -> None:
     agent.holds = True
     task, ask = await held(agent)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
-    assert await ask_status(agent, ask) is AskStatus.WITHDRAWN
+    found = await agent.world.store.read(lambda tx: tx.asks.get(ask.id))
+    assert (found.status, found.in_own_window) == (AskStatus.OPEN, True)
 
 
 @pytest.mark.parametrize(
@@ -315,7 +318,9 @@ async def test_an_ask_that_was_answered_in_the_programs_own_dialog_is_withdrawn(
     await asyncio.gather(task, return_exceptions=True)
 
 
-async def test_a_finished_call_is_known_by_its_digest_and_not_by_its_text(agent: Agent) -> None:
+async def test_a_finished_call_withdraws_the_ask_with_the_same_digest_and_not_with_the_same_text(
+    agent: Agent,
+) -> None:
     agent.holds = True
     alike = [
         asyncio.create_task(agent.fires(HookMoment.ASKS, summary="Bash: echo …", call_digest=digest))
@@ -334,9 +339,11 @@ async def test_a_finished_call_is_known_by_its_digest_and_not_by_its_text(agent:
     await asyncio.gather(*alike, return_exceptions=True)
 
 
-async def test_a_call_is_held_for_a_limited_time(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_held_call_gets_an_empty_reply_after_the_longest_hold_time(
+    agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(limits, "hook_hold_seconds_max", 0.05)
     agent.holds = True
     task, ask = await held(agent)
-    assert await task is EMPTY_REPLY, "and that is never to allow"
-    assert await ask_status(agent, ask) is AskStatus.WITHDRAWN
+    assert await task is EMPTY_REPLY, "an expired hold never allows the call"
+    assert (await agent.world.store.read(lambda tx: tx.asks.get(ask.id))).in_own_window

@@ -85,3 +85,17 @@ async def test_folders_are_checked_in_batches(world: World, folder: Path, monkey
 
 async def test_the_job_treats_a_missing_folder_as_an_empty_folder(world: World, tmp_path: Path) -> None:
     assert await run_to_end(world, make_job(world, tmp_path / "missing")) == 0
+
+
+async def test_a_linked_folder_is_removed_with_its_content_only_if_it_belongs_to_the_session(
+    world: World, folder: Path, tmp_path: Path
+) -> None:
+    own, foreign = (await ended(world, "w")).name, (await ended(world, "v")).name
+    for session_id, name in ((own, own), (foreign, "documents")):
+        target = add_transcript(tmp_path, name)
+        (folder / session_id).symlink_to(target)
+    world.clock.advance(31 * DAY)
+    await run_to_end(world, make_job(world, folder))
+    assert not list(folder.iterdir())
+    assert not (tmp_path / own).exists()
+    assert (tmp_path / "documents").is_dir()

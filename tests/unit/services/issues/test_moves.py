@@ -1,4 +1,4 @@
-"""Claim, close and reopen issues, and claims of their threads."""
+"""Sessions and the person claim, close and reopen issues, and claim and release their threads."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.unit.services.issues.conftest import Parties, edit_other
 from maestro.core import errors
 from maestro.operations import mail_shapes, task_shapes
 from maestro.services.issues import moves as issue_moves
-from maestro.services.recovery.undelivered_mail import UndeliveredMailJob
+from maestro.services.recovery.ended_mailboxes import EndedMailboxJob
 from maestro.services.tasks import dependencies, moves
 from maestro.services.tasks import editing as tasks
 
@@ -26,7 +26,9 @@ async def test_a_task_that_depends_on_an_issue_is_ready_when_the_issue_is_closed
     assert (await parties.world.do(tasks.show_task, task_shapes.OneTask(id=waits.id))).ready
 
 
-async def test_a_worker_may_only_open_issues_in_another_project(parties: Parties) -> None:
+async def test_a_worker_may_open_issues_in_another_project_but_not_move_or_create_tasks_there(
+    parties: Parties,
+) -> None:
     issue = await parties.open_issue()
     for move in (parties.claim_issue, parties.close_issue):
         with pytest.raises(errors.NotPermitted):
@@ -50,11 +52,11 @@ async def test_an_open_issue_of_another_project_cannot_be_deleted(parties: Parti
     await parties.close_issue(boss, opened, wont_fix=True, message="No.")
     assert [message.body for message in await parties.world.unread(parties.finder)] == ["No."]
     assert (await parties.world.do(tasks.delete_task, delete, by=boss)).ref == opened.ref
-    by_hand = await parties.open_issue(by=parties.world.dana)  # from nowhere else: nobody there waits to hear of it
+    by_hand = await parties.open_issue(by=parties.world.dana)  # no other project opened this issue
     assert (await parties.world.do(tasks.delete_task, task_shapes.OneTask(id=by_hand.id))).ref == by_hand.ref
 
 
-async def test_a_claimed_issue_is_for_its_holder_until_the_holder_ends(parties: Parties) -> None:
+async def test_only_the_holder_gets_the_mail_of_a_claimed_issue_until_the_holder_ends(parties: Parties) -> None:
     world = parties.world
     second = await world.join("second", project=OTHER.id)
     issue = await parties.open_issue()
@@ -66,12 +68,12 @@ async def test_a_claimed_issue_is_for_its_holder_until_the_holder_ends(parties: 
     assert await world.subjects(second) == [] and await world.subjects(parties.keeper) == ["Crash"]
     await parties.reply_to_issue(parties.finder, issue, "More about it.")
     await world.end(parties.keeper)
-    await UndeliveredMailJob(world.store).run_once()
+    await EndedMailboxJob(world.store).run_once()
     assert [message.body for message in await world.unread(second)] == ["It crashes.", "More about it."]
     assert (await parties.show_issue(None, issue)).status == "todo"
 
 
-async def test_a_task_that_is_no_issue_is_not_found_as_an_issue(parties: Parties) -> None:
+async def test_the_claim_of_a_task_that_is_no_issue_is_refused_with_a_hint(parties: Parties) -> None:
     task = await parties.world.task()
     with pytest.raises(errors.NotFound, match="vc#1 is a task of its own project, not an issue") as refused:
         await parties.claim_issue(None, task)
@@ -105,7 +107,9 @@ async def test_a_worker_does_not_decide_that_an_issue_will_not_be_fixed(parties:
     assert (await parties.close_issue(boss, issue, wont_fix=True, message="No.")).status == "cancelled"
 
 
-async def test_both_parties_reopen_an_issue_and_the_opener_only_where_replies_reopen(parties: Parties) -> None:
+async def test_both_parties_reopen_an_issue_and_the_opener_only_if_the_receiver_allows_reopening(
+    parties: Parties,
+) -> None:
     world, issue = parties.world, await parties.open_issue()
     boss = await world.boss("boss", project=OTHER.id)
     for caller in (parties.finder, boss, None):
@@ -115,10 +119,12 @@ async def test_both_parties_reopen_an_issue_and_the_opener_only_where_replies_re
     await edit_other(world, replies_reopen=False)
     with pytest.raises(errors.NotPermitted, match="other does not let other projects reopen its issues"):
         await parties.reopen_issue(parties.finder, issue)
-    assert (await parties.reopen_issue(None, issue, project="vc")).status == "todo", "the person may"
+    assert (await parties.reopen_issue(None, issue, project="vc")).status == "todo", (
+        "the person may always reopen an issue"
+    )
 
 
-async def test_the_release_of_a_thread_releases_its_issue(parties: Parties) -> None:
+async def test_the_release_of_the_thread_of_an_issue_releases_the_issue(parties: Parties) -> None:
     world, issue = parties.world, await parties.open_issue()
     thread = mail_shapes.OneThread(id=(await parties.show_issue(None, issue)).comments[0].id)
     await world.do(issue_moves.claim_thread_or_issue, thread, by=parties.keeper)
@@ -130,7 +136,7 @@ async def test_the_release_of_a_thread_releases_its_issue(parties: Parties) -> N
     assert (await parties.show_issue(None, issue)).status == "todo"
 
 
-async def test_threads_of_other_mail_are_claimed_and_released_alone(parties: Parties) -> None:
+async def test_a_thread_without_an_issue_is_claimed_and_released(parties: Parties) -> None:
     world = parties.world
     sent = await world.send(None, "other", subject="For one of you", project=OTHER.id)
     thread = mail_shapes.OneThread(id=sent.id)

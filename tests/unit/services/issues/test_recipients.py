@@ -1,4 +1,4 @@
-"""The mailboxes that get the messages of an issue."""
+"""The messages of an issue go to the holder and the opener, or to the mailbox that stands in for them."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from maestro.domain.messages import HUMAN_MAILBOX
 from maestro.domain.trackers import TRACKER_PREFIX
 from maestro.services.issues import recipients
 from maestro.services.mail.create import MailTarget
-from maestro.services.recovery.undelivered_mail import UndeliveredMailJob
+from maestro.services.recovery.ended_mailboxes import EndedMailboxJob
 from maestro.store.base import Tx
 
 
-async def test_answers_for_an_ended_opener_go_to_its_project(parties: Parties) -> None:
+async def test_agents_of_the_project_of_an_ended_opener_get_the_comments(parties: Parties) -> None:
     world = parties.world
     issue = await parties.open_issue()
     await parties.claim_issue(parties.keeper, issue)
     await parties.reply_to_issue(parties.keeper, issue, "Asked before it ended.")
     await world.end(parties.finder)
-    await UndeliveredMailJob(world.store).run_once()
+    await EndedMailboxJob(world.store).run_once()
     await parties.reply_to_issue(parties.keeper, issue, "Asked after.")
     heir = await world.join("heir")
     assert [message.body for message in await world.unread(heir)] == ["Asked before it ended.", "Asked after."]
     assert "has ended" in str((await world.unread(heir))[1].reason)
-    assert await world.subjects() == []  # not the person's
+    assert await world.subjects() == []  # the person gets no comment
     await parties.reply_to_issue(heir, issue, "I go on for it.")
     assert (await world.unread(parties.keeper))[-1].body == "I go on for it."
 
@@ -41,7 +41,7 @@ async def target_of(parties: Parties, find: Callable[..., MailTarget], issue: An
     return await parties.world.store.read(read)
 
 
-async def test_messages_to_the_asked_project_go_to_the_holder_else_to_the_project(parties: Parties) -> None:
+async def test_messages_to_the_receiver_go_to_the_holder_else_to_the_project(parties: Parties) -> None:
     issue = await parties.open_issue()
     assert (await target_of(parties, recipients.receiver_target, issue)).mailbox == OTHER.id
     await parties.claim_issue(parties.keeper, issue)
@@ -57,7 +57,7 @@ async def test_messages_to_the_opener_go_to_the_session_else_to_its_project(part
     assert target.reason == "finder has ended (stopped); the message goes to all agents of vc"
 
 
-async def test_messages_to_an_ended_opener_go_to_its_coordinator_first(parties: Parties) -> None:
+async def test_messages_to_an_ended_opener_go_to_the_coordinator_of_the_opener_first(parties: Parties) -> None:
     boss = await parties.world.boss("boss")
     worker = await parties.world.join("w", under=boss)
     issue = await parties.open_issue(by=worker)
@@ -65,12 +65,12 @@ async def test_messages_to_an_ended_opener_go_to_its_coordinator_first(parties: 
     assert (await target_of(parties, recipients.opener_target, issue)).mailbox == boss.name
 
 
-async def test_messages_to_the_person_go_to_the_persons_mailbox(parties: Parties) -> None:
+async def test_messages_to_a_person_who_opened_the_issue_go_to_the_mailbox_of_the_person(parties: Parties) -> None:
     issue = await parties.open_issue(by=parties.world.dana, project="vc")
     assert (await target_of(parties, recipients.opener_target, issue)).mailbox == HUMAN_MAILBOX
 
 
-async def test_messages_to_a_user_of_a_tracker_go_to_the_project(parties: Parties) -> None:
+async def test_messages_to_a_tracker_user_who_opened_the_issue_go_to_the_project(parties: Parties) -> None:
     issue = await parties.open_issue()
 
     def read(tx: Tx) -> str:

@@ -1,4 +1,4 @@
-"""The recipients of broadcasts: two top coordinators, a deputy, and teams across them."""
+"""The scope of a broadcast and the sender decide which sessions get the broadcast."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ VC, OTHER = "prj_00000000000000000000000000", "prj_00000000000000000000000001"
 
 
 class Tree:
-    """boss ── (a1, a2, deputy ── (d1, d2));  rival ── (r1, r2);  loner;  elsewhere (of another project)
+    """Sessions: boss ── (a1, a2, deputy ── (d1, d2));  rival ── (r1, r2);  loner;  elsewhere (of another project).
 
-    Team backend: ada (a1, d1, r1) and bob (a2, loner, boss). Member eve (d2, r2) is of no team.
+    Team backend has the members ada (a1, d1, r1) and bob (a2, loner, boss). Member eve (d2, r2) is in no team.
     """
 
     def __init__(self, world: World) -> None:
@@ -56,7 +56,7 @@ class Tree:
         return made
 
     async def reached(self, by: str, scope: BroadcastScope, **fields: Any) -> set[str]:
-        """Who gets it, by what lies in their mailboxes."""
+        """Send a broadcast and return the names of the sessions whose mailboxes got a delivery."""
         sent = await self.broadcast(by, scope, **fields)
         states = await self.world.states(sent)
         names = {caller.name: name for name, caller in self.who.items()}
@@ -90,7 +90,7 @@ EVERYONE = {"boss", "deputy", "rival", "a1", "a2", "d1", "d2", "r1", "r2", "lone
         ("rival", BroadcastScope.ALL, EVERYONE - {"rival"}),
     ],
 )
-async def test_each_scope_reaches_its_recipients(
+async def test_a_broadcast_reaches_the_sessions_of_its_scope(
     tree: Tree, by: str, scope: BroadcastScope, reached: set[str]
 ) -> None:
     if reached:
@@ -111,10 +111,10 @@ async def test_the_person_broadcasts_to_a_whole_project_only(tree: Tree) -> None
 
 
 @pytest.mark.parametrize("by", ["deputy", "a1", "loner", "d2"])
-async def test_only_a_top_coordinator_broadcasts_to_all(tree: Tree, by: str) -> None:
+async def test_a_session_that_is_no_top_coordinator_cannot_broadcast_to_all(tree: Tree, by: str) -> None:
     with pytest.raises(errors.NotPermitted) as refused:
         await tree.broadcast(by, BroadcastScope.ALL)
-    assert "--scope" in refused.value.hint
+    assert refused.value.hint == "Use --scope my-workers, --scope siblings or --scope team."
 
 
 async def test_a_broadcast_to_another_project_is_refused(tree: Tree) -> None:
@@ -124,16 +124,16 @@ async def test_a_broadcast_to_another_project_is_refused(tree: Tree) -> None:
             await tree.broadcast(by, scope, project=project)
 
 
-async def test_ended_sessions_get_no_broadcast_and_sessions_below_them_do(tree: Tree) -> None:
+async def test_ended_sessions_get_no_broadcast_and_live_sessions_below_ended_sessions_do(tree: Tree) -> None:
     await tree.world.end(tree.who["deputy"])
     await tree.world.end(tree.who["a2"])
     assert await tree.reached("boss", BroadcastScope.MY_WORKERS) == {"a1", "d1", "d2"}
     assert await tree.reached("d1", BroadcastScope.SIBLINGS) == {"d2"}
 
 
-async def test_without_a_team_the_scope_is_the_same_member_under_the_same_coordinator(tree: Tree) -> None:
+async def test_the_team_scope_of_a_member_without_a_team_is_the_member_below_the_same_coordinator(tree: Tree) -> None:
     tree.who["d3"] = await tree.world.join("d3", under=tree.who["deputy"], member="eve")
-    assert await tree.reached("d2", BroadcastScope.TEAM) == {"d3"}  # not r2, whose coordinator is another
+    assert await tree.reached("d2", BroadcastScope.TEAM) == {"d3"}  # r2 has another coordinator
     tree.who["plain"] = await tree.world.join("plain")
     with pytest.raises(errors.Invalid):
         await tree.broadcast("plain", BroadcastScope.TEAM)
@@ -161,7 +161,7 @@ async def test_a_broadcast_is_one_message_with_a_delivery_for_each_recipient(tre
     assert len(events) == 1 and len(events[0].data["to"]) == 5
 
 
-async def test_an_answer_to_a_broadcast_goes_to_its_sender_only(tree: Tree) -> None:
+async def test_an_answer_to_a_broadcast_goes_only_to_the_sender_of_the_broadcast(tree: Tree) -> None:
     sent = await tree.broadcast("boss", BroadcastScope.MY_WORKERS)
     answer = await tree.world.reply(tree.who["d1"], sent)
     assert await tree.world.states(answer) == {tree.who["boss"].name: "sent"}

@@ -26,14 +26,14 @@ async def open_issue(world: World, finder: Caller) -> Any:
     return await world.do(IssueOperations(world.guard).open_issue, request, by=finder)
 
 
-def test_written_addresses_combines_all_kinds_of_recipients() -> None:
+def test_the_addresses_of_a_request_combine_all_kinds_of_recipients() -> None:
     request = mail(to=["w", "human"], to_member=["ada"], to_coordinator=True)
-    assert references.written_addresses(request) == ["w", "human", "member:ada", "coordinator"]
+    assert references.require_addresses(request) == ["w", "human", "member:ada", "coordinator"]
 
 
 def test_a_request_without_a_recipient_is_refused() -> None:
     with pytest.raises(errors.Invalid, match="no recipient"):
-        references.written_addresses(mail(to=[]))
+        references.require_addresses(mail(to=[]))
 
 
 @pytest.mark.parametrize(
@@ -43,6 +43,8 @@ def test_a_request_without_a_recipient_is_refused() -> None:
         (["vc#1"], True),
         (["task:1"], True),
         (["tsk_00000000000000000000000000"], True),
+        ([" vc#1 "], True),
+        (["session:a#1"], False),
         (["vc"], False),
         (["#1", "human"], False),
     ],
@@ -61,7 +63,7 @@ async def test_the_task_of_a_message_is_the_named_task_or_else_the_addressed_tas
         return found.ref if found else None
 
     assert await task_of(mail(project="vc", task="#1"), other.ref) == task.ref, "the named task comes first"
-    for address in ("#2", "task:#2", "task:2", other.id):
+    for address in ("#2", " #2 ", "task:#2", "task:2", other.id):
         assert await task_of(mail(project="vc"), address) == other.ref
     assert await task_of(mail(project="vc"), "human") is None
 
@@ -80,7 +82,9 @@ async def test_an_issue_is_addressed_by_its_reference_or_by_its_project_and_task
         assert await issue_of(mail(task=issue.ref), address) == "other#1"
     assert await issue_of(mail(task=issue.ref), "human") is None, "the recipient is not the project of the issue"
     assert await issue_of(mail(), own.ref) is None, "a task of the project of the sender is no issue"
+    assert await issue_of(mail(task=issue.ref), "session:other") is None, "the recipient is a session"
     assert await issue_of(mail(), "other") is None
+    assert await issue_of(mail(), issue.ref, "human") is None, "only a single address names an issue"
 
 
 async def test_mail_to_another_project_has_a_sending_and_a_receiving_project(world: World) -> None:

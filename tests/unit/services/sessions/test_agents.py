@@ -1,19 +1,22 @@
-"""The agents of projects: online, away or offline, and the tasks that they work on."""
+"""The list of agents shows which agents are online, away or offline, and the tasks of each agent."""
 
 from __future__ import annotations
 
 from datetime import timedelta
 
-from tests.unit.services.conftest import DAVE, OTHER, World
+import pytest
+from tests.unit.services.conftest import DAVE, OTHER, VC, World
 
+from maestro.core import limits
 from maestro.domain.presence import Agent, Presence
+from maestro.domain.projects import Workspace
 from maestro.operations import agents as ops
 from maestro.services.sessions.agents import AgentViews
 
 
 async def listed(world: World, **fields: object) -> ops.AgentList:
     request = ops.ListAgents(**{"project": "vc", **fields})  # type: ignore[arg-type]
-    found: ops.AgentList = await world.do(AgentViews(world.presence).list_page, request)
+    found: ops.AgentList = await world.do(AgentViews(world.presence).list_agents, request)
     return found
 
 
@@ -69,6 +72,33 @@ async def test_agents_of_all_projects_are_listed_up_to_a_limit(world: World) -> 
     assert [agent.name for agent in (await listed(world, limit=1)).agents] == ["here"]
 
 
+@pytest.mark.parametrize("kind", ["sessions", "workspaces", "projects"])
+async def test_a_list_that_leaves_out_sessions_workspaces_or_projects_is_truncated(
+    world: World, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    if kind == "sessions":
+        await world.join("first")
+        await world.join("second")
+    elif kind == "workspaces":
+        ada = Workspace("wsp_00000000000000000000000001", VC.id, "ada", "ada/vc", "/src/ada/vc", DAVE.created_at)
+        await world.store.write(lambda tx: tx.projects.insert_workspace(ada))
+    is_everywhere = kind == "projects"
+    assert not (await listed(world, everywhere=is_everywhere)).truncated
+    monkeypatch.setattr(limits, "page_items_max", 1)
+    assert (await listed(world, everywhere=is_everywhere)).truncated
+
+
+async def test_an_agent_is_listed_with_a_limited_number_of_held_tasks(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dave = await world.join("dave", path=DAVE.path)
+    first = await world.task(held_by=dave)
+    await world.task(held_by=dave)
+    assert len((await only(world)).works_on) == 2
+    monkeypatch.setattr(limits, "agent_tasks_shown_max", 1)
+    assert [work.ref for work in (await only(world)).works_on] == [first.ref]
+
+
 async def test_online_agents_come_before_agents_that_are_away(world: World) -> None:
     await world.join("away")
     world.clock.advance(300)
@@ -78,8 +108,8 @@ async def test_online_agents_come_before_agents_that_are_away(world: World) -> N
     assert listing.online == 1 and not listing.truncated
 
 
-async def test_a_stored_sign_of_life_counts_when_the_server_has_heard_nothing_yet(world: World) -> None:
-    """After a restart of the server its memory is empty: the time in the store counts."""
+async def test_the_stored_sign_of_life_counts_if_the_server_has_no_sign_of_life_in_memory(world: World) -> None:
+    """A new server has no signs of life in memory, so the time in the store counts."""
     await world.join("w", path=DAVE.path)
     world.clock.advance(60)
     assert (await only(world)).last_seen == world.clock.now() - timedelta(seconds=60)

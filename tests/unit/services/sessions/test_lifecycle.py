@@ -1,4 +1,4 @@
-"""The lifecycle of a session after its registration: heartbeats, its end, its return, and the identity of a caller."""
+"""A registered session sends heartbeats, ends and may be revived; `whoami` names the identity of a caller."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from maestro.domain.callers import Caller, Role
 from maestro.domain.documents import ReportKind
 from maestro.domain.members import Permission
 from maestro.domain.sessions import ENDED_STATUSES, SessionStatus, StatusSource
-from maestro.operations import mail_shapes
+from maestro.operations import mail_shapes, session_settings
 from maestro.operations import sessions as ops
 from maestro.services.mail import threads
 from maestro.services.sessions import lifecycle
@@ -40,7 +40,9 @@ async def test_a_status_from_a_heartbeat_expires(world: World) -> None:
     assert session.status_source is StatusSource.HEARTBEAT
     assert session.status_until is not None
     assert (session.status_until - session.status_at).total_seconds() == limits.status_valid_seconds
-    assert (await send_heartbeat(world, worker)).status == "idle"  # a heartbeat without a status changes nothing
+    assert (
+        await send_heartbeat(world, worker)
+    ).status == "idle"  # a heartbeat without a status does not change the status
     changes = [event for event in await world.log() if event.kind == "session.status_changed"]
     assert [(event.data["from"], event.data["status"]) for event in changes] == [("working", "idle")]
 
@@ -61,7 +63,7 @@ async def test_a_heartbeat_cannot_end_a_session(world: World, final: SessionStat
         ("stopped", "normal", "has stopped"),
     ],
 )
-async def test_an_end_releases_tasks_and_threads_and_notifies_the_coordinator(
+async def test_the_end_of_a_session_releases_tasks_and_threads_and_notifies_the_coordinator(
     world: World, final: str, priority: str, phrase: str
 ) -> None:
     boss = await world.boss("boss")
@@ -125,7 +127,9 @@ async def test_a_lost_session_that_calls_again_is_revived(world: World) -> None:
     boss = await world.boss("boss")
     worker = await world.join("w", under=boss)
     token_hash = lifecycle.hash_token(f"token of {worker.name}")
-    assert await world.store.write(lambda tx: lifecycle.revive_session(tx, token_hash)) is None  # a live session
+    assert (
+        await world.store.write(lambda tx: lifecycle.revive_session(tx, token_hash)) is None
+    )  # the session is still live
     await world.end(worker, "lost")
     namesake = await world.join("w", under=boss)
     await world.read(boss)
@@ -140,7 +144,7 @@ async def test_a_lost_session_that_calls_again_is_revived(world: World) -> None:
 
 
 @pytest.mark.parametrize("how", ["completed", "failed", "stopped"])
-async def test_a_session_that_did_not_get_lost_stays_ended(world: World, how: str) -> None:
+async def test_an_ended_session_that_was_not_lost_is_not_revived(world: World, how: str) -> None:
     worker = await world.join("w")
     await world.end(worker, how)
     token_hash = lifecycle.hash_token(f"token of {worker.name}")
@@ -168,7 +172,7 @@ async def test_a_heartbeat_renews_the_lease_and_the_claims(world: World) -> None
     assert session.lease_until == world.clock.now() + timedelta(seconds=limits.session_lease_without_process_seconds)
 
 
-async def test_a_fresh_heartbeat_without_news_is_not_written(world: World) -> None:
+async def test_a_heartbeat_without_a_new_status_is_not_written_soon_after_another_sign_of_life(world: World) -> None:
     worker = await world.join("w")
     heartbeats = lifecycle.Heartbeats(world.store)
     registered_at = (await world.session(worker)).seen_at
@@ -180,7 +184,7 @@ async def test_a_fresh_heartbeat_without_news_is_not_written(world: World) -> No
     assert (await world.session(worker)).seen_at == world.clock.now()
 
 
-async def test_a_fresh_heartbeat_with_a_new_status_or_a_claim_is_written(world: World) -> None:
+async def test_a_heartbeat_with_a_new_status_or_a_claim_is_written_at_once(world: World) -> None:
     worker = await world.join("w")
     heartbeats = lifecycle.Heartbeats(world.store)
     world.clock.advance(1)
@@ -191,7 +195,7 @@ async def test_a_fresh_heartbeat_with_a_new_status_or_a_claim_is_written(world: 
     assert (await heartbeats.answer_heartbeat(worker, ops.SendHeartbeat())).renewed == 1
 
 
-async def test_an_end_with_the_reported_status_posts_no_second_notice(world: World) -> None:
+async def test_the_end_of_a_session_with_its_reported_status_posts_no_second_notice(world: World) -> None:
     boss = await world.boss("boss")
     worker = await world.join("w", under=boss)
     await world.do(report_work, ops.ReportSession(kind=ReportKind.COMPLETE, text="done"), by=worker)
@@ -207,7 +211,7 @@ async def test_the_identity_of_the_person_has_no_session(world: World) -> None:
     assert unknown.held == []
 
 
-async def test_only_the_recorded_process_counts_as_running(world: World) -> None:
+async def test_only_the_recorded_process_of_a_session_counts_as_running(world: World) -> None:
     worker = await world.join("w", pid=os.getpid())
     session = await world.session(worker)
     assert lifecycle.is_process_running(session)
@@ -215,14 +219,16 @@ async def test_only_the_recorded_process_counts_as_running(world: World) -> None
     assert not lifecycle.is_process_running(msgspec.structs.replace(session, pid=None))
 
 
-def test_a_session_without_a_process_may_be_silent_for_longer() -> None:
+def test_a_session_without_a_process_has_a_longer_lease() -> None:
     assert lifecycle.lease_seconds(1) == limits.session_lease_seconds
     assert lifecycle.lease_seconds(None) == limits.session_lease_without_process_seconds
 
 
 async def test_a_grant_is_stored_and_logged(world: World) -> None:
     worker = await world.join("w")
-    granted = await world.do(lifecycle.set_grant, ops.GrantSession(id=worker.name, grant=Permission.FULL))
+    granted = await world.do(
+        lifecycle.set_grant, session_settings.GrantSession(id=worker.name, grant=Permission.FULL)
+    )
     assert granted.grant is Permission.FULL
     (event,) = [event for event in await world.log() if event.kind == "session.granted"]
     assert event.data["grant"] == "full" and event.data["name"] == "w"

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from maestro.core import limits
+from maestro.domain.links import LinkSource, ProjectLink
 from maestro.operations.primer import ReadPrimer
 from maestro.operations.task_shapes import StartTask
 from maestro.services.sessions import primers
 from maestro.services.tasks import moves
 
 World = Any
+OTHER = "prj_00000000000000000000000001"
 
 
 async def read(world: World, caller: Any, *, tools: bool = False) -> str:
@@ -68,3 +70,27 @@ async def test_the_primer_of_the_person_names_the_person_and_held_tasks(world: W
     await world.task(held_by=world.dana)
     text = await read(world, world.dana)
     assert text.startswith("You are dana, person in Maestro, for dana.") and "You hold:\n- vc#1" in text
+
+
+async def test_the_primer_names_the_other_agents_of_the_project_with_checkout_and_task(world: World) -> None:
+    boss = await world.boss("boss")
+    worker = await world.join("w", under=boss)
+    other = await world.join("claude-2", path="/src/dave/vc")
+    held = await world.task(held_by=other)
+    await world.end(await world.join("ended"))
+    text = await read(world, worker)
+    assert f"Other agents here: claude-2 (dave/vc, {held.ref} t)." in text
+
+
+async def test_the_primer_names_linked_projects_and_their_agents_that_are_online(world: World) -> None:
+    worker = await world.join("w", path="/src/dave/vc")
+    assert "Linked projects" not in await read(world, worker)
+    link = ProjectLink(
+        name="kit", project_id=OTHER, project="other", key="example.org/other", source=LinkSource.CONFIG
+    )
+    await world.store.write(lambda tx: tx.links.put(worker.workspace_id, link))
+    assert "Linked projects: kit (no agent online). A fault of a linked project" in await read(world, worker)
+    await world.join("erin", project=OTHER)
+    assert "Linked projects: kit (online: erin)." in await read(world, worker)
+    world.clock.advance(limits.presence_online_seconds_max + 1)
+    assert "kit (no agent online)" in await read(world, worker)

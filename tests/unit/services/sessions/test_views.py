@@ -1,4 +1,4 @@
-"""Views of sessions: lists in pages, one session with related sessions, and the evidence for a status."""
+"""Callers list sessions, see a session with related sessions, and get the evidence for its status."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from maestro.core import errors, limits
 from maestro.domain.documents import ReportKind
 from maestro.operations import asks as ask_ops
 from maestro.operations import sessions as ops
-from maestro.operations.sessions import StatusFilter
 from maestro.services.asks import asks
 from maestro.services.sessions import lifecycle as sessions
 from maestro.services.sessions import views as session_views
@@ -20,20 +19,6 @@ from maestro.services.tasks import session_report as session_reports
 
 World = Any
 OTHER = "prj_00000000000000000000000001"
-
-
-async def listed(world: World, by: Any = None, **fields: Any) -> list[str]:
-    """Return the names of all sessions, over all pages."""
-    caller, names, cursor = by or world.dana, [], ""
-    if not caller.is_session:
-        fields.setdefault("project", "vc")
-    while True:
-        request = ops.ListSessions(cursor=cursor, **fields)
-        page = await world.store.read(lambda tx, request=request: session_views.list_page(tx, caller, request))
-        names += [session.name for session in page.sessions]
-        if page.cursor is None:
-            return names
-        cursor = page.cursor
 
 
 async def family(world: World) -> dict[str, Any]:
@@ -48,32 +33,7 @@ async def family(world: World) -> dict[str, Any]:
     return made
 
 
-@pytest.mark.parametrize("limit", [1, 2, 50])
-async def test_every_list_can_be_read_to_its_end(world: World, limit: int) -> None:
-    made = await family(world)
-    assert await listed(world, limit=limit) == ["boss", "a", "b", "c", "d", "loner"]
-    assert await listed(world, limit=limit, active=True) == ["boss", "a", "c", "d", "loner"]
-    assert await listed(world, limit=limit, project="other") == ["far"]
-    assert await listed(world, made["a"], limit=limit, siblings=True) == ["b", "c", "d"]
-    assert await listed(world, made["a"], limit=limit, siblings=True, active=True) == ["c", "d"]
-    assert await listed(world, made["boss"], limit=limit, my_workers=True) == ["a", "b", "c", "d"]
-    failed = StatusFilter.FAILED
-    assert await listed(world, limit=limit, status=failed) == ["b", "d"]
-    assert await listed(world, limit=limit, status=failed, active=True) == ["d"]
-    assert await listed(world, made["boss"], limit=limit, my_workers=True, status=failed) == ["b", "d"]
-    assert await listed(world, limit=limit, status=StatusFilter.ANY, active=True) == ["boss", "a", "c", "d", "loner"]
-
-
-async def test_a_session_without_relations_gets_empty_lists_and_the_person_an_error(world: World) -> None:
-    made = await family(world)
-    assert await listed(world, made["loner"], siblings=True) == []
-    assert await listed(world, made["loner"], my_workers=True) == []
-    for field in ("siblings", "my_workers"):
-        with pytest.raises(errors.NotFound):
-            await listed(world, **{field: True})
-
-
-async def test_a_session_is_shown_with_the_sessions_around_it(world: World) -> None:
+async def test_a_session_is_shown_with_its_coordinator_its_siblings_and_its_workers(world: World) -> None:
     made = await family(world)
     await world.task(held_by=made["a"])
     await world.send(None, "a")
@@ -120,12 +80,12 @@ async def test_an_explanation_lists_the_evidence_for_a_status(world: World) -> N
     assert "it gave a sign of life" in (await explain(world, "w")).verdict
 
 
-async def test_an_explanation_judges_by_the_monotonic_clock_like_the_background_job(world: World) -> None:
+async def test_an_explanation_uses_the_monotonic_clock_as_the_lost_session_job_does(world: World) -> None:
     await world.join("w")
     session = await world.store.read(lambda tx: tx.sessions.by_name(world.coordinator.project_id, "w"))
     world.presence.record_sign(session.id)
     world.clock.advance(limits.session_lease_seconds + 60)
-    world.clock.jump(3600)  # only the wall clock was set: the session has not been silent for long
+    world.clock.jump(3600)  # the wall clock is set ahead, but the session has not been silent for long
     found = await explain(world, "w")
     assert found.is_lease_expired and found.has_sign_of_life and "is alive" in found.verdict
 
@@ -153,7 +113,7 @@ async def test_a_caller_of_another_project_gets_no_details_of_signals_and_asks(w
     assert any(signal.detail for signal in own.signals)
 
 
-async def test_an_ended_session_is_refused_where_a_live_session_is_needed(world: World) -> None:
+async def test_require_live_session_refuses_an_ended_session(world: World) -> None:
     worker = await world.join("w")
     session_views.require_live_session(await world.session(worker))
     await world.end(worker, "failed")

@@ -10,7 +10,7 @@ from maestro.services.supervision.background_starts import BackgroundStarts
 
 
 class Launcher:
-    """Ends every start when `may_end` is set. The start of the session `broken` fails."""
+    """A launcher whose starts end when `may_end` is set; the start of the session `broken` fails."""
 
     def __init__(self) -> None:
         self.started: list[str] = []
@@ -28,10 +28,10 @@ def make_starts(launcher: Any, *, count_max: int | None) -> BackgroundStarts:
     return BackgroundStarts(launcher, count_max=count_max)
 
 
-async def test_an_ended_start_makes_room_for_another() -> None:
+async def test_ended_starts_and_failed_starts_make_room_for_other_starts() -> None:
     launcher, ends = Launcher(), []
     starts = make_starts(launcher, count_max=2)
-    starts.on_done = lambda: ends.append(1)
+    starts.on_room = lambda: ends.append(1)
     assert not await starts.wait_for_one(seconds=10), "no start is under way"
     for name in ("one", "broken"):
         assert not starts.is_full

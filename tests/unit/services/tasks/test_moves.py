@@ -1,4 +1,4 @@
-"""Moves of tasks: claims with leases and fences, reports, reviews, and the errors of tasks that are not ready."""
+"""Moves claim tasks with leases and fences, review and report tasks, and refuse illegal moves."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class TestClaims:
         started = await board.call(moves.start_task, await board.create())
         assert (started.holder, started.holder_name, started.lease_until) == ("dana", None, None)
 
-    async def test_a_held_task_is_refused_to_others_with_the_name_of_its_holder(
+    async def test_the_start_of_a_held_task_is_refused_with_the_name_of_the_holder(
         self, world: World, board: Board
     ) -> None:
         worker, other = await world.join("w"), await world.join("other")
@@ -40,10 +40,12 @@ class TestClaims:
         with pytest.raises(errors.AlreadyHeld, match="w already holds vc#1") as refused:
             await board.call(moves.start_task, task, by=other)
         assert refused.value.data["holder"] == worker.session_id
-        with pytest.raises(errors.AlreadyHeld, match="You already hold vc#1"):
+        assert refused.value.hint == "Wait for the task, or take another task: `maestro task ready`."
+        with pytest.raises(errors.AlreadyHeld, match="You already hold vc#1") as repeated:
             await board.call(moves.start_task, task, by=worker)
+        assert repeated.value.hint == ""
 
-    async def test_a_claim_whose_lease_is_over_gives_way_to_another_session(self, world: World, board: Board) -> None:
+    async def test_another_session_may_start_a_task_whose_lease_has_ended(self, world: World, board: Board) -> None:
         worker, other = await world.join("w"), await world.join("other")
         task = await board.create()
         await board.call(moves.start_task, task, by=worker, lease=10_000)
@@ -53,7 +55,7 @@ class TestClaims:
         with pytest.raises(errors.NotHeld):
             await board.call(moves.complete_task, task, by=worker)
 
-    async def test_a_waiting_task_is_refused_with_all_that_it_waits_on(self, board: Board) -> None:
+    async def test_the_start_of_a_waiting_task_is_refused_with_its_blockers_and_its_stage(self, board: Board) -> None:
         await board.create(stage="plan")
         blocker = await board.create()
         task = await board.create(stage="implement", depends_on=[blocker])
@@ -73,21 +75,21 @@ class TestClaims:
         with pytest.raises(errors.NotPermitted):
             await board.call(moves.start_task, await board.create(), by=stranger)
 
-    async def test_a_move_with_the_fence_of_an_earlier_claim_is_refused(self, world: World, board: Board) -> None:
+    async def test_a_move_with_a_wrong_fence_is_refused(self, world: World, board: Board) -> None:
         worker = await world.join("w")
         task = await board.create(held_by=worker)
         with pytest.raises(errors.ClaimLost):
             await board.call(moves.complete_task, task, by=worker, fence=7)
         assert (await board.call(moves.complete_task, task, by=worker, fence=1)).status == "completed"
 
-    async def test_a_session_that_starts_a_task_is_working(self, world: World, board: Board) -> None:
+    async def test_a_session_that_starts_a_task_has_the_status_working(self, world: World, board: Board) -> None:
         worker = await world.join("w")
         await board.call(moves.start_task, await board.create(), by=worker)
         assert (await world.session(worker)).status == "working"
 
 
 class TestReviews:
-    async def test_a_parent_with_unfinished_children_is_not_completed(self, board: Board) -> None:
+    async def test_the_completion_of_a_parent_with_unfinished_children_is_refused(self, board: Board) -> None:
         parent = await board.create()
         await board.create(parent=parent)
         await board.call(moves.start_task, parent)
@@ -95,7 +97,7 @@ class TestReviews:
             await board.call(moves.complete_task, parent)
         assert refused.value.data["children"] == ["vc#2"]
 
-    async def test_a_worker_does_not_pass_its_own_review(self, world: World, board: Board) -> None:
+    async def test_a_worker_cannot_complete_its_own_task_in_review(self, world: World, board: Board) -> None:
         worker = await world.join("w1")
         task = await board.create(gates=["sleep 20"], held_by=worker)
         await board.call(moves.complete_task, task, by=worker)
@@ -103,13 +105,17 @@ class TestReviews:
             await board.call(moves.complete_task, task, by=worker)
         assert await board.statuses(task) == ["in_review"]
 
-    async def test_a_coordinator_passes_a_review_without_the_gates(self, world: World, board: Board) -> None:
+    async def test_a_coordinator_completes_a_task_in_review_without_the_gates(
+        self, world: World, board: Board
+    ) -> None:
         worker, boss = await world.join("w"), await world.boss("boss")
         task = await board.create(gates=["make test"], held_by=worker)
         await board.call(moves.complete_task, task, by=worker)
         assert (await board.call(moves.complete_task, task, by=boss)).status == "completed"
 
-    async def test_a_rejected_holder_gets_a_full_lease_after_a_long_review(self, world: World, board: Board) -> None:
+    async def test_the_holder_of_a_rejected_task_gets_a_full_lease_after_a_long_review(
+        self, world: World, board: Board
+    ) -> None:
         worker = await world.join("w1")
         task = await board.create(gates=["sleep 20"])
         await board.call(moves.start_task, task, by=worker, lease=60_000)
@@ -126,21 +132,21 @@ class TestReviews:
 
 
 class TestReports:
-    async def test_a_summary_is_kept_as_a_report(self, world: World, board: Board) -> None:
+    async def test_the_summary_of_a_completion_is_stored_as_a_report(self, world: World, board: Board) -> None:
         task = await board.create()
         await board.call(moves.start_task, task)
         await board.call(moves.complete_task, task, summary="all tests pass")
         kept = await world.store.read(lambda tx: tx.documents.reports_of_task(task, limit=10))
         assert [(report.kind, report.text, report.by) for report in kept] == [("complete", "all tests pass", "dana")]
 
-    async def test_a_summary_of_a_stranger_is_not_kept(self, world: World, board: Board) -> None:
+    async def test_the_summary_of_a_refused_completion_is_not_stored(self, world: World, board: Board) -> None:
         worker, stranger = await world.join("w"), await world.join("stranger")
         task = await board.create(held_by=worker)
         with pytest.raises(errors.NotHeld):
             await board.call(moves.complete_task, task, by=stranger, summary="done")
         assert await world.store.read(lambda tx: tx.documents.reports_of_task(task, limit=10)) == []
 
-    async def test_a_report_renews_the_claim_of_the_task_that_it_blocks(self, world: World, board: Board) -> None:
+    async def test_a_report_that_blocks_a_task_renews_the_claim_of_the_task(self, world: World, board: Board) -> None:
         worker = await world.join("w1")
         task = await board.create()
         started = await board.call(moves.start_task, task, by=worker, lease=60_000)
@@ -148,14 +154,14 @@ class TestReports:
         reported = await board.call(moves.report_task, task, by=worker, kind=ReportKind.BLOCKED, text="a key")
         assert (reported.lease_until - started.lease_until).total_seconds() == 30
 
-    async def test_progress_unblocks_a_blocked_task(self, world: World, board: Board) -> None:
+    async def test_a_report_of_progress_unblocks_a_blocked_task(self, world: World, board: Board) -> None:
         worker = await world.join("w")
         task = await board.create(held_by=worker)
         await board.call(moves.block_task, task, by=worker, reason="no key")
         reported = await board.call(moves.report_task, task, by=worker, kind=ReportKind.PROGRESS, text="found it")
         assert (reported.status, reported.holder) == ("in_progress", worker.session_id)
 
-    async def test_a_blocked_parent_with_completed_children_completes_by_its_report(
+    async def test_a_report_of_completion_completes_a_blocked_parent_with_completed_children(
         self, world: World, board: Board
     ) -> None:
         worker = await world.join("w")
@@ -165,7 +171,7 @@ class TestReports:
         reported = await board.call(moves.report_task, parent, by=worker, kind=ReportKind.COMPLETE, text="done")
         assert reported.status == "completed"
 
-    async def test_moves_of_a_holder_notify_the_coordinator_like_reports(self, world: World, board: Board) -> None:
+    async def test_moves_of_a_holder_notify_the_coordinator_as_reports_do(self, world: World, board: Board) -> None:
         boss = await world.boss("boss")
         worker = await world.join("w", under=boss)
         blocked, failed, completed = [await board.create(held_by=worker) for _ in range(3)]
@@ -179,7 +185,7 @@ class TestReports:
         }
 
     @pytest.mark.parametrize("gates", [[], ["make test"]])
-    async def test_moves_of_a_coordinator_on_a_workers_task_are_no_reports_of_the_coordinator(
+    async def test_moves_of_a_coordinator_on_tasks_of_a_worker_are_no_reports_of_the_coordinator(
         self, world: World, board: Board, gates: list[str]
     ) -> None:
         top = await world.boss("top")

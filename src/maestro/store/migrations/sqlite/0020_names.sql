@@ -22,7 +22,6 @@ ALTER TABLE conversations RENAME COLUMN record TO record_file;
 DROP INDEX talks_idle;
 DROP INDEX talks_parked;
 CREATE INDEX conversations_idle ON conversations (turn) WHERE turn = 'idle';
-CREATE INDEX conversations_parked ON conversations (parked_until) WHERE parked_until IS NOT NULL;
 
 ALTER TABLE trackers RENAME COLUMN looked_at TO read_at;
 ALTER TABLE trackers RENAME COLUMN ok_at TO succeeded_at;
@@ -43,6 +42,13 @@ UPDATE events SET data = replace(data, '"box":', '"mailbox":') WHERE kind LIKE '
 UPDATE spawns SET manifest = CAST(replace(replace(CAST(manifest AS TEXT), '"words":', '"command":'),
                                           '"last_words":', '"last_output":') AS BLOB)
  WHERE instr(CAST(manifest AS TEXT), '"words":') > 0 OR instr(CAST(manifest AS TEXT), '"last_words":') > 0;
-UPDATE idempotency SET response = CAST(replace(replace(CAST(response AS TEXT), '"box":', '"mailbox":'),
-                                               '"words":', '"arguments":') AS BLOB)
- WHERE instr(CAST(response AS TEXT), '"box":') > 0 OR instr(CAST(response AS TEXT), '"words":') > 0;
+UPDATE idempotency SET response = CAST(replace(replace(replace(CAST(response AS TEXT), '"box":', '"mailbox":'),
+                                                       '"words":', '"command":'),
+                                               '"last_words":', '"last_output":') AS BLOB)
+ WHERE instr(CAST(response AS TEXT), '"box":') > 0 OR instr(CAST(response AS TEXT), '"words":') > 0
+    OR instr(CAST(response AS TEXT), '"last_words":') > 0;
+
+-- Stored values: mail that was pushed to a program.
+UPDATE deliveries SET via = 'push' WHERE via = 'wake';
+UPDATE events SET data = replace(data, '"via":"wake"', '"via":"push"')
+ WHERE kind LIKE 'mail.%' AND data LIKE '%"via":"wake"%';

@@ -50,9 +50,6 @@ SELECT {conversation} FROM conversations c JOIN sessions s ON s.id = c.session_i
  WHERE c.turn = 'idle' AND s.ended_at IS NULL AND c.session_id > :after
  ORDER BY c.session_id LIMIT :limit;
 
--- name: conversation_next_unparked
-SELECT min(parked_until) FROM conversations WHERE parked_until IS NOT NULL;
-
 -- name: tool_ask_insert
 INSERT INTO tool_asks (ask_id, session_id, epoch, asked_as) VALUES (:ask_id, :session_id, :epoch, :asked_as);
 

@@ -135,8 +135,9 @@ SELECT {received}, d.open = 2 AS is_partly_shown FROM {received_source}
  ORDER BY d.message_seq DESC LIMIT :limit;
 
 -- name: inbox_has
--- Test whether a message with this priority or a higher one is to be offered.
-SELECT 1 FROM deliveries WHERE mailbox = :mailbox AND open = 1 AND priority <= :priority LIMIT 1;
+-- Test whether a message of any priority is to be offered. The condition on the priority selects the index of open
+-- deliveries.
+SELECT 1 FROM deliveries WHERE mailbox = :mailbox AND open = 1 AND priority >= 0 LIMIT 1;
 
 -- name: inbox_count
 -- Count the messages to be offered, up to a limit. The condition on the priority selects the index of open
@@ -223,9 +224,6 @@ SELECT thread_id FROM thread_claims WHERE holder = :holder LIMIT :limit;
 -- name: attachment_insert
 INSERT INTO attachments (id, message_id, file_name, bytes, sha256, body, blob)
 VALUES (:id, :message_id, :file_name, :bytes, :sha256, :body, :blob);
-
--- name: attachments_of_message
-SELECT {attachment} FROM attachments a WHERE a.message_id = :message_id ORDER BY a.id;
 
 -- name: attachment_get
 SELECT {attachment} FROM attachments a WHERE a.id = :id;

@@ -51,6 +51,13 @@ SELECT s.id FROM sessions s WHERE s.id > :after ORDER BY s.id LIMIT :limit;
 -- Replace the token of a session. The former token is void.
 UPDATE sessions SET token_hash = :token_hash WHERE id = :id;
 
+-- name: session_rename
+UPDATE sessions SET name = :name, updated_at = :at WHERE id = :id AND ended_at IS NULL;
+
+-- name: sessions_live
+-- Return a page of the live sessions of all projects.
+SELECT {session} FROM {sessions} WHERE s.ended_at IS NULL AND s.id > :after ORDER BY s.id LIMIT :limit;
+
 -- name: session_by_name
 SELECT {session} FROM {sessions} WHERE s.project_id = :project_id AND s.name = :name AND s.ended_at IS NULL;
 

@@ -23,10 +23,12 @@ from maestro.operations import hooks as hook_ops
 from maestro.operations import issues as issue_ops
 from maestro.operations import mail_shapes as mail_ops
 from maestro.operations import members as member_ops
+from maestro.operations import notifications as notification_ops
 from maestro.operations import primer as primer_ops
 from maestro.operations import projects as project_ops
 from maestro.operations import runs as run_ops
 from maestro.operations import server as server_ops
+from maestro.operations import session_settings as setting_ops
 from maestro.operations import sessions as session_ops
 from maestro.operations import spawning as spawn_ops
 from maestro.operations import task_shapes as task_ops
@@ -46,6 +48,7 @@ from maestro.surfaces.cli.render import (
     issues,
     mail,
     members,
+    notifications,
     projects,
     runs,
     server,
@@ -103,7 +106,7 @@ RENDERERS: dict[type, Renderer] = {
     session_ops.WaitedSessions: sessions.render_waited_sessions,
     session_ops.ReportedSession: sessions.render_reported_session,
     session_ops.AdoptedSessions: sessions.render_adopted_sessions,
-    session_ops.GrantedSession: sessions.render_granted_session,
+    setting_ops.GrantedSession: sessions.render_granted_session,
     file_ops.CheckedFile: sessions.render_checked_file,
     domain_runs.Run: runs.render_run,
     timeline_ops.Timeline: timeline.render_timeline,
@@ -137,6 +140,8 @@ RENDERERS: dict[type, Renderer] = {
     mail_ops.ConfirmedReceipt: mail.render_confirmed,
     domain_asks.Ask: asks.render_ask,
     ask_ops.AskList: asks.render_ask_list,
+    notification_ops.NotificationTest: notifications.render_test,
+    notification_ops.NotificationList: notifications.render_notification_list,
     server_ops.ServerStatus: server.render_status,
     server_ops.StoppedServer: server.render_stopped,
     server_ops.RecoveryReport: server.render_recovery,

@@ -12,6 +12,7 @@ def render_ask(value: Ask, view: View) -> Rendered:
     facts = render_pairs(
         [
             ("from", safe_line(value.asked_by)),
+            ("window", safe_line(value.window)),
             ("asked", format_time(value.created_at)),
             ("status", paint(value.status, "yellow" if value.status is AskStatus.OPEN else "")),
             ("answer", safe_line(value.answer or "")),
@@ -20,7 +21,7 @@ def render_ask(value: Ask, view: View) -> Rendered:
     )
     text = f"\n{indent_text(value.text, '| ')}\n" if value.text else ""
     choices = "".join(f"  {number}. {safe_line(choice)}\n" for number, choice in enumerate(value.choices, 1))
-    notes = [f"answer: maestro ask answer {value.id} …"] if value.status is AskStatus.OPEN else []
+    notes = [f"answer: {_answer_way(value)}"] if value.status is AskStatus.OPEN else []
     return Rendered(
         f"{value.id}  {value.kind}  {paint(safe_line(value.title), 'bold')}\n{facts}{text}{choices}", notes
     )
@@ -51,4 +52,14 @@ def _ask_outcome(ask: Ask) -> str:
         return paint(f"  answered: {safe_line(ask.answer or '')}", "dim")
     if ask.status is AskStatus.WITHDRAWN:
         return paint("  withdrawn", "dim")
-    return f"  [{' / '.join(map(safe_line, ask.choices))}]" if ask.choices else ""
+    if ask.in_own_window:
+        return paint(f"  answer in its own window: {safe_line(ask.window)}".rstrip(": "), "dim")
+    choices = f"  [{' / '.join(map(safe_line, ask.choices))}]" if ask.choices else ""
+    return f"{choices}{paint(f'  in {safe_line(ask.window)}', 'dim')}" if ask.window else choices
+
+
+def _answer_way(ask: Ask) -> str:
+    """Return where the person answers: by a command, or in the session's own window."""
+    if ask.in_own_window:
+        return f"in its own window{': ' if ask.window else ''}{safe_line(ask.window)}"
+    return f"maestro ask answer {ask.id} …"

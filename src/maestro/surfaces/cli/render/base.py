@@ -7,7 +7,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from maestro.domain.priorities import Priority
 from maestro.surfaces.cli.render.style import View, align_rows, paint, safe_line
+
+_PRIORITY_COLORS = {Priority.CRITICAL: "red", Priority.HIGH: "yellow", Priority.LOW: "dim"}
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,15 @@ def format_time(at: datetime | None) -> str:
     return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if at else ""
 
 
+def format_age(since: datetime, at: datetime) -> str:
+    """Format the time that has passed, in one unit: 12 s, 5 min, 3 h, 2 d."""
+    seconds = max((at - since).total_seconds(), 0)
+    for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= size:
+            return f"{seconds // size:.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
 def format_size(count: int) -> str:
     """Format a number of bytes for people."""
     amount = float(count)
@@ -34,6 +46,11 @@ def format_size(count: int) -> str:
             return f"{amount:.0f} B" if unit == "B" else f"{amount:.1f} {unit}"
         amount /= 1024
     return f"{amount:.1f} GiB"
+
+
+def priority_word(priority: Priority) -> str:
+    """Return the word of a priority in its color."""
+    return paint(priority, _PRIORITY_COLORS.get(priority, ""))
 
 
 def render_pairs(rows: Iterable[tuple[str, str | None]], *, indent: str = "") -> str:

@@ -24,6 +24,9 @@ def render_board(value: Board, view: View) -> Rendered:
         parts.append(f"{paint('needs you', 'bold')}\n{asks.ask_table(value.asks)}\n")
     if value.unread:
         parts.append(f"{paint(f'{value.unread} unread', 'bold')}  maestro mail inbox\n\n")
+    if value.sessions:
+        more = "… and more: maestro session list --active\n" if value.hidden_sessions else ""
+        parts.append(f"{paint('sessions', 'bold')}\n{sessions.live_session_table(value.sessions, view)}{more}\n")
     if value.project:
         parts.append(
             f"{paint(safe_line(value.project.name), 'bold')}  {paint(safe_line(value.project.key), 'dim')}\n"
@@ -40,6 +43,6 @@ def render_board(value: Board, view: View) -> Rendered:
             [safe_line(session.name), sessions.status_word(session.status), format_time(session.status_at)]
             for session in value.troubled
         ]
-        parts.append(f"\n{paint('sessions', 'dim')}\n{align_rows(rows)}")
+        parts.append(f"\n{paint('lost or failed', 'dim')}\n{align_rows(rows)}")
     notes = [] if value.project else ["this directory belongs to no project"]
     return Rendered("".join(parts), [*notes, *(f"next: {step}" for step in value.next)])

@@ -8,10 +8,16 @@ from maestro.domain.messages import Attachment, Message, MessageStatus, Received
 from maestro.domain.priorities import Priority
 from maestro.domain.sessions import ENDED_STATUSES, Contact
 from maestro.operations import mail_shapes as ops
-from maestro.surfaces.cli.render.base import Rendered, format_size, format_time, next_page_note, render_pairs
+from maestro.surfaces.cli.render.base import (
+    Rendered,
+    format_size,
+    format_time,
+    next_page_note,
+    priority_word,
+    render_pairs,
+)
 from maestro.surfaces.cli.render.style import View, align_rows, paint, safe_body, safe_line
 
-_PRIORITIES = {Priority.CRITICAL: "red", Priority.HIGH: "yellow", Priority.LOW: "dim"}
 _STATUSES = {
     MessageStatus.READ: "green",
     MessageStatus.ACKNOWLEDGED: "green",
@@ -103,7 +109,7 @@ def message_text(value: Message, *, note: str = "") -> str:
     """Render a message: the facts first, the text behind a bar."""
     marks = [value.type.value]
     if value.priority is not Priority.NORMAL:
-        marks.insert(0, paint(value.priority, _PRIORITIES.get(value.priority, "")))
+        marks.insert(0, priority_word(value.priority))
     head = f"{paint(value.id, 'bold')}  {' '.join(marks)}  {format_time(value.created_at)}"
     facts = render_pairs(
         [

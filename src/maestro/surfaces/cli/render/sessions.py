@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import shlex
+from datetime import UTC, datetime
 
 from maestro.domain.sessions import ENDED_STATUSES, Contact, Session, SessionStatus
 from maestro.operations.files import CheckedFile
 from maestro.operations.primer import Primer
+from maestro.operations.session_settings import GrantedSession
 from maestro.operations.sessions import (
     AdoptedSessions,
     CallerIdentity,
-    GrantedSession,
     HeartbeatAnswer,
+    ListedSession,
     RegisteredSession,
     ReportedSession,
     SessionDetail,
@@ -20,9 +22,16 @@ from maestro.operations.sessions import (
     WaitedSessions,
 )
 from maestro.surfaces.cli.render import usage
-from maestro.surfaces.cli.render.base import Rendered, format_time, next_page_note, render_pairs, render_table
+from maestro.surfaces.cli.render.base import (
+    Rendered,
+    format_age,
+    format_time,
+    next_page_note,
+    render_pairs,
+    render_table,
+)
 from maestro.surfaces.cli.render.mail import coordinator_notes
-from maestro.surfaces.cli.render.style import View, align_rows, paint, safe_body, safe_line
+from maestro.surfaces.cli.render.style import View, align_rows, clip_text, paint, safe_body, safe_line
 
 _COLORS = {
     SessionStatus.WORKING: "blue",
@@ -67,12 +76,41 @@ def render_session_list(value: SessionList, view: View) -> Rendered:
             _status_text(session),
             _status_source(session),
             f"seen {format_time(session.seen_at)}",
-            safe_line(f"@{session.member}" if session.member else session.address or ""),
+            safe_line(f"@{session.member}" if session.member else session.address or "–"),
+            safe_line(session.terminal) or "–",
+            _work_text(session),
         ]
         for session in value.sessions
     ]
-    head = ["SESSION", "NAME", "MODE", "STATUS", "SOURCE", "SEEN", "AGENT"]
+    head = ["SESSION", "NAME", "MODE", "STATUS", "SOURCE", "SEEN", "AGENT", "TERMINAL", "WORK"]
     return Rendered(render_table(rows, head, view), next_page_note(value.cursor) if rows else ["no sessions"])
+
+
+def live_session_table(listed: list[ListedSession], view: View) -> str:
+    """Return one line for each live session, with the facts by which a person tells sessions apart."""
+    now = datetime.now(UTC)
+    rows = [
+        [
+            safe_line(session.name),
+            safe_line(session.tool or "–"),
+            safe_line(session.branch or session.address or session.project),
+            f"{_status_text(session)} {format_age(session.status_at, now)}",
+            f"{session.unread} unread" if session.unread else "–",
+            safe_line(session.terminal) or "–",
+            _work_text(session),
+        ]
+        for session in listed
+    ]
+    lines = align_rows(rows, indent="  ").splitlines()
+    return "".join(f"{clip_text(line, view.width) if view.width else line}\n" for line in lines)
+
+
+def _work_text(session: ListedSession) -> str:
+    """Return the session's first task, else the beginning of its last prompt."""
+    if session.work:
+        more = f" and {len(session.work) - 1} more" if len(session.work) > 1 else ""
+        return safe_line(f"{session.work[0].ref} {session.work[0].title}") + more
+    return safe_line(f"“{session.last_prompt}”") if session.last_prompt else ""
 
 
 def render_session_detail(value: SessionDetail, view: View) -> Rendered:

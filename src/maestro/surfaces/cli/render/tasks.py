@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from maestro.domain.priorities import Priority
 from maestro.domain.tasks import Task, TaskStatus
 from maestro.operations import task_shapes as ops
 from maestro.surfaces.cli.render import documents, usage
-from maestro.surfaces.cli.render.base import Rendered, format_time, next_page_note, render_pairs
+from maestro.surfaces.cli.render.base import Rendered, format_time, next_page_note, priority_word, render_pairs
 from maestro.surfaces.cli.render.style import View, align_rows, clip_text, indent_text, paint, safe_line, text_width
 
 _COLORS: dict[str, str] = {
@@ -20,7 +19,6 @@ _COLORS: dict[str, str] = {
     TaskStatus.BLOCKED: "red",
     TaskStatus.CANCELLED: "dim",
 }
-_PRIORITY_COLORS = {Priority.CRITICAL: "red", Priority.HIGH: "yellow", Priority.LOW: "dim"}
 _HEAD = ("REF", "STATUS", "PRIO", "TITLE")
 _TITLE_COLUMNS_MIN = 16
 
@@ -37,10 +35,7 @@ def status_word(status: str) -> str:
 def task_table(tasks: Sequence[Task], view: View, *, notes: Sequence[str] | None = None, head: bool = True) -> str:
     """Return one line for each task."""
     notes_of_tasks = notes if notes is not None else [holder_note(task) for task in tasks]
-    rows = [
-        [safe_line(task.ref), status_text(task), paint(task.priority, _PRIORITY_COLORS.get(task.priority, "")), ""]
-        for task in tasks
-    ]
+    rows = [[safe_line(task.ref), status_text(task), priority_word(task.priority), ""] for task in tasks]
     heading = [[paint(title, "dim") for title in _HEAD]] if view.tty and head and tasks else []
     columns = view.width and max(view.width - _columns_before_titles([*heading, *rows]), 1)
     for row, task, note in zip(rows, tasks, notes_of_tasks, strict=True):

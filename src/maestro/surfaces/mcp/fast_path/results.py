@@ -30,10 +30,10 @@ _MODERN_FIELDS = {"_meta": {"io.modelcontextprotocol/serverInfo": _SERVER}, "res
 _UNCACHED_FIELDS = {"cacheScope": "private", "ttlMs": 0}
 _UNKNOWN_CALLER = Caller(Role.WORKER, "someone")
 
-IdentifyCaller = Callable[
-    [], Awaitable[Caller]
-]  # returns the caller; raises a MaestroError if the caller is not known
-FindCallOptions = Callable[[str, Mapping[str, Any]], CallOptions]  # returns the options of a tool call
+# Returns the caller; raises a MaestroError if the caller is not known.
+IdentifyCaller = Callable[[], Awaitable[Caller]]
+# Returns the options of a tool call.
+FindCallOptions = Callable[[str, Mapping[str, Any]], CallOptions]
 
 
 @dataclass(frozen=True)

@@ -65,9 +65,8 @@ class McpEndpoint:
         self.sessions = ProtocolSessions(host, self.engine, self.tool_lists)
         self._host = host
         self._guard = guard
-        self._receipts_by_caller: dict[
-            str, MailReceipts
-        ] = {}  # by caller, for requests without an MCP session (2026-07-28)
+        # For requests without an MCP session (2026-07-28).
+        self._receipts_by_caller: dict[str, MailReceipts] = {}
         self._open_connections: set[HttpConnection] = set()
 
     async def stop(self) -> None:

@@ -27,9 +27,8 @@ class HttpConnection:
         self.client_gone = asyncio.Event()
         self.is_finished = asyncio.Event()
         self.is_answering = False  # False for a stream, which lasts until client or server closes it
-        self.shown_mail: tuple[int | str | None, str] | None = (
-            None  # a request's id, and the receipt of the mail in its answer
-        )
+        # The id of a request, and the receipt of the mail in its answer.
+        self.shown_mail: tuple[int | str | None, str] | None = None
         self._caller = caller
         self._wait_seconds_header = headers.get(WAIT_SECONDS_HEADER, b"").decode("latin-1")
         self._session = session

@@ -40,12 +40,10 @@ class ProtocolSession:
     has_listened: bool = False
     open_requests: int = 0  # open streams, and requests that the SDK has not answered
     last_seen_at: float = 0.0
-    fast_request_ids: set[int | str] = field(
-        default_factory=set
-    )  # ids of requests that are being answered without the SDK
-    notify_tools_changed: Callable[[], Awaitable[None]] | None = (
-        None  # notifies the client of changed tools, once the SDK knows the session
-    )
+    # The ids of requests that are being answered without the SDK.
+    fast_request_ids: set[int | str] = field(default_factory=set)
+    # Notifies the client of changed tools, once the SDK knows the session.
+    notify_tools_changed: Callable[[], Awaitable[None]] | None = None
     open_streams: int = 0  # open streams for notifications
     updates: ResourceUpdates | None = None
     tool_list: WatchedToolList | None = None

@@ -16,9 +16,8 @@ CONNECTION_KEY = "maestro.connection"  # the scope's key of a request's connecti
 class McpConnection(Protocol):
     """The connection of a request, and its client."""
 
-    client_gone: (
-        asyncio.Event | None
-    )  # set when the client or the server goes; None: the handler is cancelled instead
+    # Set when the client or the server goes. None: the handler is cancelled instead.
+    client_gone: asyncio.Event | None
     updates: ResourceUpdates | None
 
     async def identify_caller(self, client: str) -> Caller:

@@ -90,14 +90,14 @@ class PipeConnection:
         """Register an agent that the person started by hand. The agent is the process that started the pipe."""
         tool = tool_of(client) or None
         environment = self._origin.environment
-        arrival = UnregisteredAgent(
+        agent = UnregisteredAgent(
             self._origin.peer,
             self._origin.directory,
             name=environment.get(NAME_VARIABLE) or tool or _session_name(client),
             tool=tool,
             mode=_parse_mode(environment.get(MODE_VARIABLE, "")),
         )
-        return await register_agent(self._host, person, arrival)
+        return await register_agent(self._host, person, agent)
 
     def call_options(
         self, request_id: int | str | None, name: str, arguments: Mapping[str, Any], client: str

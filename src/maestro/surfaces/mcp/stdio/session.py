@@ -136,9 +136,8 @@ class StdioSession:
         answering = self._fast_path.find_result(
             message, lambda: self._connection.identify_caller(client), call_options, modern=modern
         )
-        return await asyncio.shield(
-            asyncio.ensure_future(answering)
-        )  # a call is finished also if the client hangs up
+        # A call is finished also if the client hangs up.
+        return await asyncio.shield(asyncio.ensure_future(answering))
 
     async def _answer_initialize(self, message: RpcMessage, line: bytes) -> bool:
         """Answer the client's `initialize`. Return False if the SDK must answer."""

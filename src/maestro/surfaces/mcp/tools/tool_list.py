@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from maestro.domain.callers import Caller, Role, may_call
+from maestro.domain.messages import BroadcastScope
 from maestro.operations import (
     agents,
     asks,
@@ -28,6 +29,7 @@ from maestro.operations import (
     worktrees,
 )
 from maestro.operations.base import Effect, Operation
+from maestro.text.choices import join_choices
 
 _QUICK_EFFECTS = frozenset({Effect.READ, Effect.SCAN, Effect.WRITE})
 
@@ -61,9 +63,8 @@ class McpTool:
     name: str
     description: str
     uses: tuple[ToolUse, ...]
-    argument_texts: Mapping[str, str] = field(
-        default_factory=dict
-    )  # descriptions of arguments; a self-explanatory argument has none
+    # Descriptions of arguments. A self-explanatory argument has none.
+    argument_texts: Mapping[str, str] = field(default_factory=dict)
     enum_arguments: frozenset[str] = frozenset()  # arguments whose values stand in the schema
     is_hidden_from_workers: bool = False  # hidden from workers
 
@@ -136,7 +137,7 @@ SEND = McpTool(
     ),
     argument_texts={
         "to": "Names: a session, project, @member, vc#12 (a task), coordinator, human.",
-        "scope": "Instead of to: my-workers, siblings, team or all.",
+        "scope": f"Instead of to: {join_choices(BroadcastScope)}.",
         "reply_to": "A message's id.",
         "attach": "Text files.",
     },

@@ -1,4 +1,4 @@
-"""Tests of the board and the list of commands as text."""
+"""The board shows asks and mail before tasks, runs and sessions; commands are listed with their summaries."""
 
 from __future__ import annotations
 
@@ -43,29 +43,29 @@ def test_a_board_of_a_quiet_project_has_only_the_counts() -> None:
     assert rendered(board()).notes == []
 
 
-def test_asks_and_unread_mail_come_first() -> None:
+def test_the_board_shows_asks_and_unread_mail_first() -> None:
     shown = text_of(board(asks=[make_ask(id="req_1")], unread=3))
     assert shown.startswith("needs you\n") and "Which port?" in shown
     assert shown.index("needs you") < shown.index("3 unread  maestro mail inbox") < shown.index("vc  github.com")
 
 
-def test_tasks_are_shown_in_progress_first_and_with_their_holder() -> None:
+def test_the_board_shows_tasks_in_progress_with_their_holder_before_ready_tasks() -> None:
     held = make_task(number=4, title="Parse", holder="ses_1", holder_name="parser")
     shown = text_of(board(in_progress=[held], ready=[make_task(number=5, title="Print")]))
     assert shown.index("\nin progress\n") < shown.index("vc#4") < shown.index("\nready\n") < shown.index("vc#5")
     assert "parser" in shown
 
 
-def test_runs_and_sessions_in_trouble_are_shown() -> None:
+def test_the_board_shows_runs_and_sessions_in_trouble() -> None:
     run = msgspec.structs.asdict(run_view())
     listed = RunInList(**{name: run[name] for name in RunInList.__struct_fields__})
     lost = make_session(name="parser", status=SessionStatus.LOST, status_at=AT)
     shown = text_of(board(runs=[listed], troubled=[lost]))
     assert "\nruns\nrun_1  vc#1  Ship it  running" in shown
-    assert f"\nsessions\nparser  lost  {WHEN}\n" in shown
+    assert f"\nlost or failed\nparser  lost  {WHEN}\n" in shown
 
 
-def test_the_notes_name_the_next_steps_and_a_missing_project() -> None:
+def test_the_notes_of_the_board_name_the_next_steps_and_a_missing_project() -> None:
     shown = rendered(board(project=None, next=["maestro init"]))
     assert shown.out == ""
     assert shown.notes == ["this directory belongs to no project", "next: maestro init"]

@@ -1,4 +1,4 @@
-"""What lay unread when a session ended goes on to someone who is there; nothing is dropped without a word."""
+"""Unread mail of an ended session goes to a live session or to the person, and expired mail is logged."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from maestro.domain.documents import ReportKind
 from maestro.domain.messages import HUMAN_MAILBOX, MessageType
 from maestro.domain.priorities import Priority
 from maestro.operations.sessions import AdoptSessions, ReportSession
-from maestro.services.recovery.undelivered_mail import UndeliveredMailJob
+from maestro.services.recovery.ended_mailboxes import EndedMailboxJob
 from maestro.services.sessions import adoption
 from maestro.services.tasks import session_report
 from maestro.store.repositories.deliveries import MessageFilter
@@ -20,8 +20,8 @@ World = Any
 
 
 async def settle(world: World) -> int:
-    """Every round there is to do; how many there were."""
-    job, rounds = UndeliveredMailJob(world.store), 0
+    """Run the job until no mail is left, and return the number of rounds that found mail."""
+    job, rounds = EndedMailboxJob(world.store), 0
     while await job.run_once() is not None:
         rounds += 1
     return rounds
@@ -31,7 +31,7 @@ async def report_kind(world: World, caller: Any, kind: str, text: str) -> None:
     await world.do(session_report.report_work, ReportSession(kind=ReportKind(kind), text=text), by=caller)
 
 
-async def test_unread_mail_goes_to_the_coordinator_and_says_why(world: World) -> None:
+async def test_unread_mail_of_an_ended_session_goes_to_its_coordinator_with_a_reason(world: World) -> None:
     boss = await world.boss("boss")
     worker = await world.join("w", under=boss)
     read = await world.send(None, "w", subject="read")
@@ -54,10 +54,10 @@ async def test_unread_mail_goes_to_the_coordinator_and_says_why(world: World) ->
     assert (expired.via, expired.reason) == ("rerouted", one.reason) and expired.expired_at is not None
     (event,) = [event for event in await world.log() if event.kind == "mail.rerouted"]
     assert (event.subject, event.data["from"], event.data["to"]) == (left.id, worker.name, [boss.name])
-    assert await settle(world) == 0  # done for good
+    assert await settle(world) == 0  # no mail is left
 
 
-async def test_what_was_delivered_but_not_read_goes_on_too(world: World) -> None:
+async def test_mail_that_an_ended_session_did_not_read_to_the_end_goes_to_the_person(world: World) -> None:
     worker = await world.join("w")
     sent = await world.send(None, "w", message="x" * (limits.inbox_body_chars_max + 1))
     await world.read(worker)
@@ -67,7 +67,7 @@ async def test_what_was_delivered_but_not_read_goes_on_too(world: World) -> None
     assert await world.states(sent) == {worker.name: "expired", HUMAN_MAILBOX: "sent"}
 
 
-async def test_a_mere_notice_ends_with_whom_it_was_for_and_its_sender_can_see_it(world: World) -> None:
+async def test_a_notification_to_an_ended_session_expires_and_is_logged(world: World) -> None:
     boss = await world.boss("boss")
     worker = await world.join("w", under=boss)
     notice = await world.send(None, "w", type=MessageType.NOTIFICATION)
@@ -80,9 +80,7 @@ async def test_a_mere_notice_ends_with_whom_it_was_for_and_its_sender_can_see_it
 
 
 @pytest.mark.parametrize("status", ["failed", "stopped"])
-async def test_what_workers_reported_to_a_coordinator_that_is_gone_goes_to_the_person(
-    world: World, status: str
-) -> None:
+async def test_reports_of_workers_to_an_ended_coordinator_go_to_the_person(world: World, status: str) -> None:
     boss = await world.boss("boss")
     worker = await world.join("w", under=boss)
     await report_kind(world, worker, "progress", "Half of it.")
@@ -94,7 +92,7 @@ async def test_what_workers_reported_to_a_coordinator_that_is_gone_goes_to_the_p
     assert all(one.reason and "boss has ended" in one.reason for one in told)
 
 
-async def test_a_coordinator_that_was_done_leaves_no_reports_behind(world: World) -> None:
+async def test_reports_of_workers_to_a_completed_coordinator_do_not_go_to_the_person(world: World) -> None:
     boss = await world.boss("boss")
     worker = await world.join("w", under=boss)
     await report_kind(world, worker, "progress", "Half of it.")
@@ -104,7 +102,7 @@ async def test_a_coordinator_that_was_done_leaves_no_reports_behind(world: World
     assert [one for one in await world.unread() if one.sender.name == "w"] == []
 
 
-async def test_who_stops_a_coordinator_with_its_workers_is_not_told_of_each(world: World) -> None:
+async def test_the_person_gets_no_mail_of_workers_that_ended_after_their_coordinator(world: World) -> None:
     boss = await world.boss("boss")
     worker = await world.join("w", under=boss)
     await world.end(boss)
@@ -113,7 +111,7 @@ async def test_who_stops_a_coordinator_with_its_workers_is_not_told_of_each(worl
     assert [one for one in await world.unread() if one.sender.name == "w"] == []
 
 
-async def test_what_the_coordinator_has_already_is_not_there_twice(world: World) -> None:
+async def test_a_coordinator_that_is_also_a_recipient_gets_the_message_once(world: World) -> None:
     boss = await world.boss("boss")
     worker = await world.join("w", under=boss)
     sent = await world.send(None, "w", "boss", subject="both")
@@ -123,7 +121,7 @@ async def test_what_the_coordinator_has_already_is_not_there_twice(world: World)
     assert (await world.states(sent))[boss.name] == "sent"
 
 
-async def test_it_goes_on_again_when_that_one_ends_too(world: World) -> None:
+async def test_rerouted_mail_goes_further_up_when_the_new_recipient_ends(world: World) -> None:
     top = await world.boss("top")
     boss = await world.boss("boss", under=top)
     worker = await world.join("w", under=boss)
@@ -141,7 +139,7 @@ async def test_it_goes_on_again_when_that_one_ends_too(world: World) -> None:
     assert one.reason == "top has ended (stopped), and no session above it is active"
 
 
-async def test_a_successor_gets_what_lay_there(world: World) -> None:
+async def test_a_successor_gets_the_unread_mail_of_an_ended_coordinator(world: World) -> None:
     boss, heir = await world.boss("boss"), await world.boss("heir")
     await world.join("w", under=boss)
     await world.send(None, "boss", subject="left")
@@ -151,7 +149,7 @@ async def test_a_successor_gets_what_lay_there(world: World) -> None:
     assert "left" in await world.subjects(heir)
 
 
-async def test_a_full_box_goes_on_in_rounds(world: World) -> None:
+async def test_the_mail_of_a_full_mailbox_is_rerouted_in_several_rounds(world: World) -> None:
     worker = await world.join("w")
     count = limits.job_batch_rows_max + 1
     for _ in range(count):

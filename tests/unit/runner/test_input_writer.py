@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from maestro.runner.stdin_writer import InputWriter
+from maestro.runner.input_writer import InputWriter
 
 MUCH = b"x" * 1_000_000  # more than a pipe holds
 

@@ -1,4 +1,7 @@
-"""Mail the verdict on a task (its gates, its merge) to its coordinator or owner, so that `mail wait` notices it."""
+"""Mail the verdict on a task (its gates, its merge) to the coordinator of its holder, its creator or the person.
+
+A recipient that waits with `mail wait` gets the notice at once.
+"""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ class InputWriter:
 
     @property
     def pending_bytes(self) -> int:
-        """Return the number of bytes that the program has not read yet."""
+        """Return the number of input bytes that are not written to the program yet."""
         return len(self._pending)
 
     def write_input(self, data: bytes) -> None:

@@ -1,4 +1,4 @@
-"""Verdicts of gates: the notices that a coordinator or the person gets."""
+"""A coordinator or the person gets notices about the verdicts of gates."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from maestro.testing.workshop import Workshop
 
 
 def lead(shop: Workshop) -> str:
-    """A coordinator that a test speaks for."""
+    """Register a coordinator; return its token."""
     return str(shop.register_coordinator()["token"])
 
 
@@ -28,7 +28,9 @@ def test_a_coordinator_gets_the_report_and_the_failed_verdict(shop: Workshop) ->
     shop.create_task("Part", "--gate", "echo not whole; exit 3")
     spawn(shop, token, "--task", "#1", "--name", "hasty", "--", "true")
     verdict = "vc#1 did not pass: gate echo not whole; exit 3, exit code 3"
-    heard = wait_until(lambda: all_ if verdict in dict(all_ := hears(shop, token)) else None, what="the verdict")
+    heard = wait_until(
+        lambda: all_ if verdict in dict(all_ := hears(shop, token)) else None, what="the notice about the verdict"
+    )
     assert dict(heard)["hasty hands in vc#1; its gates run"] == "normal"
     assert dict(heard)[verdict] == "high"
     assert not [subject for subject, _ in heard if "has completed" in subject]
@@ -39,7 +41,8 @@ def test_a_coordinator_gets_the_passed_verdict(shop: Workshop) -> None:
     shop.create_task("Part", "--gate", "true")
     spawn(shop, token, "--task", "#1", "--name", "good", "--", "true")
     heard = wait_until(
-        lambda: all_ if "vc#1 is completed" in dict(all_ := hears(shop, token)) else None, what="the verdict"
+        lambda: all_ if "vc#1 is completed" in dict(all_ := hears(shop, token)) else None,
+        what="the notice about the verdict",
     )
     assert dict(heard)["good hands in vc#1; its gates run"] == "normal"
 
@@ -47,7 +50,7 @@ def test_a_coordinator_gets_the_passed_verdict(shop: Workshop) -> None:
 def test_the_person_gets_the_failed_verdict_after_the_end_of_the_worker(shop: Workshop) -> None:
     shop.create_task("Part", "--gate", "false")
     shop.spawn_session("--task", "#1", "--name", "hasty", "--", "true")
-    wait_until(lambda: shop.task_status("#1") == "failed", what="the verdict")
+    wait_until(lambda: shop.task_status("#1") == "failed", what="the verdict of the gate")
     inbox = shop.call_json("mail", "inbox", "--peek")["messages"]
     assert [(one["subject"], one["priority"]) for one in inbox] == [
         ("vc#1 did not pass: gate false, exit code 1", "high")

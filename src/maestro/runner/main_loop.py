@@ -12,12 +12,13 @@ from typing import Any
 
 from maestro.runner import process_tree, program
 from maestro.runner.control import ControlPeer, ControlSocket, parse_size
-from maestro.runner.conversation import PipeConversation
+from maestro.runner.conversation import RunnerConversation
 from maestro.runner.identity_file import write_identity
 from maestro.runner.inbox import ProgramInbox
+from maestro.runner.input_writer import InputWriter
 from maestro.runner.output import SessionOutput
+from maestro.runner.reading import read_available
 from maestro.runner.reports import ReportSender
-from maestro.runner.stdin_writer import InputWriter
 from maestro.runner.terminal_client import TerminalClient
 from maestro.runner.websocket_link import WebSocketLink
 from maestro.system.signal_pipe import SignalPipe
@@ -25,13 +26,16 @@ from maestro.wire import frames, runner_folder
 from maestro.wire.runner_order import RunnerOrder
 
 _SIGNALS = {"int": signal.SIGINT, "term": signal.SIGTERM, "kill": signal.SIGKILL, "hup": signal.SIGHUP}
-_REPORT_SECONDS = 10.0
-_CHUNK = 1 << 16
-_ENTER = (b"\r", b"\n", b"\x1b[13")  # the third form: the program asked the terminal for codes of all keys
+_LAST_REPORTS_SECONDS_MAX = 10.0
+# The third form is Enter in a terminal that reports every key as an escape code.
+_ENTER = (b"\r", b"\n", b"\x1b[13")
 
 
 class Runner:
-    """The supervisor of one program, from its start to its end."""
+    """The main loop of a runner, from the start to the end of its program.
+
+    Each callback in the selector gets the handler of frames and the events of its descriptor, used or not.
+    """
 
     def __init__(self, order: RunnerOrder) -> None:
         self._order = order
@@ -39,23 +43,23 @@ class Runner:
         self._reports = ReportSender(order)
         self._control = ControlSocket(order.folder, self._selector)
         self._output = SessionOutput(order, self._control)
-        self._control.on_leave = self._handle_peer_gone
+        self._control.on_peer_gone = self._handle_peer_gone
         self._size = (order.columns, order.rows)
-        self._conversation: PipeConversation | None = None
+        self._conversation: RunnerConversation | None = None
         self._inbox: ProgramInbox | None = None
         self._link: WebSocketLink | None = None  # the connection to a program that listens on its own socket
         self._client: TerminalClient | None = None  # the terminal client of such a program
         self._program: program.RunningProgram | None = None
         self._program_started = ""
         self._input: InputWriter | None = None  # the input of the program itself
-        self._is_done = False  # the program may end when no terminal is attached, unless it gets new input
+        self._may_end = False  # the program may end when no terminal is attached, unless it gets new input
         self._finish_at: float | None = None  # the time of the stop, if the program does not end by itself
-        self._stop_at: float | None = None  # the time of the next SIGKILL
-        self._stopped_by: str | None = None  # the name of the party that asked for the stop
+        self._kill_at: float | None = None  # the time of the next SIGKILL
+        self._stopped_by: str | None = None  # the name of the caller that asked for the stop
         self._has_ended = False  # whether the program's own process has ended
         self._children = process_tree.ChildStatuses()
 
-    def run_to_end(self) -> int:
+    def run_to_end(self) -> None:
         """Run the program to its end, and report the end to the server."""
         process_tree.adopt_orphans()
         signals = SignalPipe()
@@ -65,9 +69,9 @@ class Runner:
         try:
             self._start_program()
         except program.ProgramNotStarted as problem:
-            return self._report_end({"code": 127, "problem": str(problem)})
-        self._handle_events_until_end()
-        return self._report_end(program.describe_end(self._exit_status()))
+            self._report_end({"code": 127, "problem": str(problem)})
+            return
+        self._report_end(program.describe_end(self._handle_events_until_end()))
 
     def _start_program(self) -> None:
         if self._order.socket_path:
@@ -81,11 +85,14 @@ class Runner:
         self._selector.register(self._program.output, selectors.EVENT_READ, self._read_output)
         if self._order.conversation is not None:
             self._selector.register(self._program.errors, selectors.EVENT_READ, self._read_errors)
-            say = self._link.send_lines if self._link is not None else self._input.write_input
-            self._conversation = PipeConversation(
-                self._order, self._reports, show=self._output.show_unless_drawn, write=say, join=self._join_client
+            self._conversation = RunnerConversation(
+                self._order,
+                self._reports,
+                show=self._output.show_unless_drawn,
+                write=self._link.send_lines if self._link is not None else self._input.write_input,
+                on_joinable=self._plan_client_start,
             )
-            self._conversation.begin_conversation()
+            self._conversation.start_conversation()
         elif self._order.input is not None:
             self._write_input(self._order.input.encode())
             if not self._order.terminal:
@@ -98,45 +105,45 @@ class Runner:
         )
         if self._order.terminal_client:
             self._client = TerminalClient(
-                self._order, self._selector, show=self._output.show_bytes, on_leave=self._begin_finish
+                self._order, self._selector, show=self._output.show_bytes, on_ended_by_person=self._begin_finish
             )
 
     def _write_identity(self, pid: int) -> None:
         """Write the identity file, for a server that finds the program without its runner."""
-        self._program_started = process_tree.process_start(
-            pid
-        )  # read the start time now: the program may end at any moment
+        # Read the start time now: the program may end at any moment.
+        self._program_started = process_tree.process_start(pid)
         write_identity(self._order.epoch, pid, self._program_started)
 
-    def _handle_events_until_end(self) -> None:
-        """Handle all events until the program's own process has ended."""
-        beat_at = time.monotonic() + self._order.heartbeat_seconds
-        while self._exit_status() is None:
-            for key, events in self._selector.select(max(self._next_wakeup(beat_at) - time.monotonic(), 0)):
+    def _handle_events_until_end(self) -> int:
+        """Handle all events until the program's own process has ended. Return the exit status of the process."""
+        heartbeat_at = time.monotonic() + self._order.heartbeat_seconds
+        while (status := self._exit_status()) is None:
+            for key, events in self._selector.select(max(self._next_wakeup(heartbeat_at) - time.monotonic(), 0)):
                 key.data(self._handle_frame, events)
-            self._look_after_connections()
-            if time.monotonic() >= beat_at:
+            self._connect_and_start_client()
+            if time.monotonic() >= heartbeat_at:
                 self._reports.queue_heartbeat()
-                beat_at = time.monotonic() + self._order.heartbeat_seconds
+                heartbeat_at = time.monotonic() + self._order.heartbeat_seconds
             if self._finish_at is not None and time.monotonic() >= self._finish_at:
                 self._finish_at = None
-                self._stop_program("its own end")
-            if self._stop_at is not None and time.monotonic() >= self._stop_at:
+                self._stop_program("the end of its input")
+            if self._kill_at is not None and time.monotonic() >= self._kill_at:
                 process_tree.signal_all(process_tree.find_descendants(os.getpid()), signal.SIGKILL)
-                self._stop_at = time.monotonic() + 1.0
+                self._kill_at = time.monotonic() + 1.0
+        return status
 
-    def _next_wakeup(self, beat_at: float) -> float:
+    def _next_wakeup(self, heartbeat_at: float) -> float:
         """Return the time at which the loop must wake up without an event."""
         link_due = self._link.due if self._link is not None else None
         client_due = self._client.due if self._client is not None and not self._is_ending else None
-        times = (beat_at, self._stop_at, self._finish_at, link_due, client_due)
+        times = (heartbeat_at, self._kill_at, self._finish_at, link_due, client_due)
         return min(at for at in times if at is not None)
 
-    def _look_after_connections(self) -> None:
+    def _connect_and_start_client(self) -> None:
         if self._link is not None:
             self._link.connect_if_due()
         if self._client is not None and not self._is_ending:
-            self._client.start_or_restart(self._children.statuses)
+            self._client.handle_end_or_start(self._children.statuses)
             self._output.is_drawn_by_client = self._client.is_running
 
     @property
@@ -172,7 +179,7 @@ class Runner:
 
     def _apply_line(self, line: bytes) -> None:
         assert self._conversation is not None
-        self._conversation.apply_output(line)
+        self._conversation.process_output(line)
 
     def _kill_after_loss(self, why: str) -> None:
         """Kill a program whose connection is lost: the session cannot go on, and must not end as a success."""
@@ -180,33 +187,28 @@ class Runner:
             self._show_error_text(f"! {why}\n".encode())
             self._program.signal_group(signal.SIGKILL)
 
-    def _join_client(self, conversation: str) -> None:
+    def _plan_client_start(self, conversation_id: str) -> None:
         if self._client is not None:
-            self._client.join_conversation(conversation)
+            self._client.plan_start(conversation_id)
 
     def _read_available(self, descriptor: int) -> bytes:
         """Return the available bytes; at the end of the stream, remove the descriptor from the selector."""
-        try:
-            data = os.read(descriptor, _CHUNK)
-        except BlockingIOError:
-            return b""
-        except OSError:  # a terminal without processes reports EIO
-            data = b""
-        if not data:
+        data = read_available(descriptor)
+        if data == b"":
             self._selector.unregister(descriptor)
-        return data
+        return data or b""
 
     def _handle_output(self, data: bytes) -> None:
         """Handle output of the program: a part of the conversation, or text for the screen."""
         if self._link is not None:
             self._show_error_text(data)
         elif self._conversation is not None:
-            self._conversation.apply_output(data)
+            self._conversation.process_output(data)
         else:
             self._output.show_bytes(data)
 
     def _handle_frame(self, peer: ControlPeer, kind: bytes, payload: bytes) -> None:
-        if kind in b"DZ" and peer.is_read_only:
+        if kind in (frames.DATA, frames.SIZE) and peer.is_read_only:
             return
         if kind == frames.DATA:
             self._write_input(payload)
@@ -224,7 +226,8 @@ class Runner:
             action, name = str(request["do"]), str(request.get("name"))
             data = base64.b64decode(request["data"], validate=True) if action == "write" else b""
         except (ValueError, KeyError, TypeError, AttributeError):
-            peer.send_answer(ok=False, problem="the request is not valid JSON with the field `do`")
+            problem = "the request must be a JSON object with `do`; `write` also needs `data` in base 64"
+            peer.send_answer(ok=False, problem=problem)
             return
         answer = self._push_target.handle_request(action, request) if self._push_target is not None else None
         if answer is not None:
@@ -239,10 +242,9 @@ class Runner:
             peer.watches = True
             peer.send_answer(ok=True, **self._describe_state())
         elif action == "write":
-            if self._would_lose(data):
-                peer.send_answer(
-                    ok=False, problem=f"The terminal takes lines of at most {program.LINE_BYTES_MAX} bytes."
-                )
+            if self._would_cut_line(data):
+                limit = f"The terminal takes lines of at most {program.LINE_BYTES_MAX} bytes."
+                peer.send_answer(ok=False, problem=f"{limit} Send shorter lines.")
                 return
             self._write_input(data)
             peer.send_answer(ok=True, left=self._pending_input())
@@ -252,8 +254,8 @@ class Runner:
         elif action == "interrupt" or (action == "signal" and name in _SIGNALS):
             name = "int" if action == "interrupt" else name
             self._output.transcript.add_marker(f"signal {name}")
-            if self._program is not None:
-                self._program.signal_group(_SIGNALS[name])
+            assert self._program is not None
+            self._program.signal_group(_SIGNALS[name])
             peer.send_answer(ok=True)
         elif action == "finish":
             self._finish_program()
@@ -265,9 +267,10 @@ class Runner:
             peer.send_answer(ok=False, problem=f"this runner cannot carry out the request {action!r}")
 
     def _describe_state(self) -> dict[str, Any]:
+        assert self._program is not None
         return {
             "runner": os.getpid(),
-            "program": self._program.pid if self._program else None,
+            "program": self._program.pid,
             "terminal": self._has_terminal,
             "stopping": self._stopped_by,
             "left": self._pending_input(),
@@ -278,13 +281,13 @@ class Runner:
         }
 
     @property
-    def _push_target(self) -> PipeConversation | ProgramInbox | None:
+    def _push_target(self) -> RunnerConversation | ProgramInbox | None:
         """Return the conversation or the inbox, which takes pushes without the keyboard; None if there is neither."""
         return self._conversation or self._inbox
 
     def _finish_program(self) -> None:
         """Let the program end, because no more input comes. Stop the program later, if it does not end."""
-        self._is_done = True
+        self._may_end = True
         if self._has_terminal and any(peer.is_attached for peer in self._control.peers):
             return  # a person is attached: the program ends after the person has left
         self._begin_finish()
@@ -306,11 +309,11 @@ class Runner:
         """Ask the program and its descendants to end, with SIGTERM; after a grace period, kill them."""
         if self._stopped_by is not None:
             return  # a second stop does not extend the grace period
-        self._stopped_by = by or "someone"
+        self._stopped_by = by or "an unnamed caller"
         if not self._has_ended:
-            # Before the signal is sent: the end must count as a stop.
+            # Record the stop before the signal, so that the end counts as a stop.
             self._reports.record_end(code=None, asked=self._stopped_by)
-        self._stop_at = time.monotonic() + self._order.stop_seconds
+        self._kill_at = time.monotonic() + self._order.stop_seconds
         self._output.transcript.add_marker(f"stop by {self._stopped_by}")
         if self._program is not None:
             self._program.signal_group(signal.SIGTERM)
@@ -321,14 +324,15 @@ class Runner:
     def _handle_peer_gone(self) -> None:
         """Fit the terminal to the remaining peers, and let a finished program end."""
         self._fit_terminal()
-        if self._is_done and (self._conversation is None or self._conversation.is_idle):
+        if self._may_end and (self._conversation is None or self._conversation.is_idle):
             self._finish_program()
 
     def _fit_terminal(self) -> None:
         """Resize the terminal to fit into all attached terminals; without attached terminals, keep the size."""
         sizes = [peer.size for peer in self._control.peers if peer.size]
-        if not sizes or self._program is None:
+        if not sizes:
             return
+        assert self._program is not None
         fitting = (min(columns for columns, _ in sizes), min(rows for _, rows in sizes))
         if fitting != self._size:
             self._size = fitting
@@ -338,30 +342,30 @@ class Runner:
     def _write_input(self, data: bytes) -> None:
         """Pass on bytes that a person typed or that the server sent."""
         if self._conversation is None and any(key in data for key in _ENTER):
-            self._is_done = False  # the program may work again; the server sends `finish` again after that work
+            self._may_end = False  # the program may work again; the server sends `finish` again after that work
         self._output.transcript.add_input(data)
         receiver = self._client or self._input
         if receiver is not None:
             receiver.write_input(data)
 
-    def _would_lose(self, data: bytes) -> bool:
+    def _would_cut_line(self, data: bytes) -> bool:
         receiver = self._client or self._program
-        return receiver is not None and receiver.would_lose(data)
+        return receiver is not None and receiver.would_cut_line(data)
 
     def _pending_input(self) -> int:
-        """Return the number of typed bytes that are not read yet."""
+        """Return the number of input bytes that are not written to the program yet."""
         receiver = self._client or self._input
         return receiver.pending_bytes if receiver is not None else 0
 
-    def _report_end(self, how: dict[str, Any]) -> int:
+    def _report_end(self, end: dict[str, Any]) -> None:
+        """Record the end of the program, end its remaining processes, close all files, and send the last reports."""
         self._has_ended = True
-        self._reports.record_end(**how, asked=self._stopped_by)
+        self._reports.record_end(**end, asked=self._stopped_by)
         if self._link is not None and self._program is not None:
             self._link.close()
             self._program.signal_group(signal.SIGKILL)  # processes that are left could go on for other clients
-        process_tree.end_descendants(
-            self._children
-        )  # before the output is drained: a process that floods it must not run on
+        # End the processes before the last output is read: a process that floods the output must not run on.
+        process_tree.end_descendants(self._children)
         self._drain_output()
         if self._order.conversation is not None or self._order.inbox:
             import shutil  # loaded late, to save memory while the program runs
@@ -371,28 +375,21 @@ class Runner:
             self._inbox.close()
         if self._link is not None:
             self._link.remove_socket()
-        self._control.on_leave = lambda: None  # the terminal needs no new size any more
-        self._output.close(f"ended with {how.get('code')}")
-        self._reports.queue_end(**how, asked=self._stopped_by, tail=self._output.tail)
-        self._control.close(int(how.get("code") or 0))  # attached terminals do not wait for the server
-        self._reports.close(seconds=_REPORT_SECONDS)
-        return 0
+        self._control.on_peer_gone = lambda: None  # the terminal needs no new size any more
+        self._output.close(f"ended with {end.get('code')}")
+        self._reports.queue_end(**end, asked=self._stopped_by, tail=self._output.tail)
+        self._control.close(int(end.get("code") or 0))  # attached terminals do not wait for the server
+        self._reports.close(seconds=_LAST_REPORTS_SECONDS_MAX)
 
     def _drain_output(self) -> None:
-        """Handle the last output of the program."""
+        """Close the terminal client, handle the last output of the program, and close the conversation."""
         if self._program is None:
             return
         if self._client is not None:
             self._client.close()
         streams = ((self._program.output, self._handle_output), (self._program.errors, self._show_error_text))
         for descriptor, handle in streams:
-            while descriptor >= 0:
-                try:
-                    data = os.read(descriptor, _CHUNK)
-                except OSError:
-                    break
-                if not data:
-                    break
+            while descriptor >= 0 and (data := read_available(descriptor)):
                 handle(data)
         if self._conversation is not None:
             self._conversation.close()

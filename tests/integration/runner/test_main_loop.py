@@ -197,7 +197,7 @@ def test_a_finished_program_ends_when_the_person_detaches(supervise: Supervise) 
     runner = supervise("cat")
     runner.wait_for_report("started")
     finish_while_attached(runner, b"only looked on")
-    assert runner.wait_for_report("exited")["asked"] == "its own end"
+    assert runner.wait_for_report("exited")["asked"] == "the end of its input"
 
 
 @pytest.mark.parametrize("enter", [b"\r", b"\n", b"\x1b[13u"])
@@ -210,4 +210,4 @@ def test_a_finished_program_that_gets_a_new_line_continues_until_the_next_finish
     wait_until(lambda: runner.send_request(do="state")["attached"] == 0, what="the detachment")
     assert runner.send_request(do="state")["stopping"] is None
     assert runner.send_request(do="finish")["ok"]
-    assert runner.wait_for_report("exited")["asked"] == "its own end"
+    assert runner.wait_for_report("exited")["asked"] == "the end of its input"

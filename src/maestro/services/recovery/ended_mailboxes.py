@@ -1,4 +1,7 @@
-"""Reroute or expire the unread mail of sessions that have ended. Each rerouted or expired delivery gets a reason."""
+"""Settle the mailboxes of ended sessions: reroute, expire or confirm the unread mail, however a session ended.
+
+Each rerouted or expired delivery gets a reason.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +20,10 @@ from maestro.store.base import Store, Tx
 from maestro.store.repositories.deliveries import MessageFilter
 
 
-class UndeliveredMailJob:
+class EndedMailboxJob:
     """A job that settles the mailbox of an ended session in each round, in bounded batches."""
 
-    name = "undelivered-mail"
+    name = "ended-mailboxes"
 
     def __init__(self, store: Store) -> None:
         self._store = store

@@ -1,4 +1,4 @@
-"""The recipients of a verdict on a task: its holder's coordinator, its creator, or the person."""
+"""A verdict on a task goes to the coordinator of its holder, to its creator or to the person."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from typing import Any
 
 import pytest
 
-from maestro.services.tasks import verdicts
+from maestro.services.tasks import verdict_notices
 
 World = Any
 Board = Any
 
 
 async def report(world: World, task_id: str, holder: Any, *, passed: bool) -> None:
-    """Report a verdict on a task to everyone whom the verdict concerns."""
+    """Report a verdict on a task to its recipients."""
 
     def write(tx: Any) -> None:
         task = tx.tasks.get(task_id)
         session = tx.sessions.get(holder.session_id) if holder is not None else None
         if passed:
-            verdicts.report_passed(tx, task, session)
+            verdict_notices.report_passed(tx, task, session)
         else:
-            verdicts.report_failed(tx, task, session, problem="gate make test", reason="two tests fail")
+            verdict_notices.report_failed(tx, task, session, problem="gate make test", reason="two tests fail")
 
     await world.store.write(write)
 
@@ -76,7 +76,9 @@ async def test_the_person_gets_the_failure_when_the_creator_has_ended(world: Wor
     assert await notices(world) == [("vc#1 did not pass: gate make test", "high")]
 
 
-async def test_a_person_that_holds_the_task_gets_its_completion(world: World, board: Board) -> None:
+async def test_the_person_gets_a_notice_about_the_completion_of_a_task_that_the_person_holds(
+    world: World, board: Board
+) -> None:
     held = await board.create(held_by=world.dana)
     await report(world, held, None, passed=True)
     assert await notices(world) == [("vc#1 is completed", "normal")]
