@@ -129,7 +129,8 @@ def test_a_connected_program_gets_primer_and_mail_and_disconnect_restores_its_se
     assert "before it stops" in said[5]
     assert len(said) == 6
     (during,) = looked
-    assert (during["name"], during["tool"], during["human"]) == (name, name, during["human"])
+    human = person.api.get("/api/whoami").json()["name"]
+    assert (during["name"], during["tool"], during["human"]) == (name, name, human)
     assert (during["status"], during["status_source"]) == ("working", "hook")
     assert {text: person.receipt(text)["status"] for text in person.sent} == dict.fromkeys(person.sent, "read")
     assert person.receipt("before it stops")["via"] == "hook"

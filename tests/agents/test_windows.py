@@ -18,6 +18,7 @@ from agent_programs.windows import ALLOW, DIALOG, REFUSE, Window, open_window, t
 from scripted_model import Answer, Call, Say, ScriptedModel, Shell
 
 from maestro.system import stray_processes
+from maestro.testing import rounds
 from maestro.testing.live import PYTHON_CLIENT, LiveServer
 
 pytestmark = [pytest.mark.agents, pytest.mark.timeout(300)]
@@ -74,9 +75,34 @@ class Desk:
     def window(self, tool: str) -> Any:
         return open_window(tool, self.room.work, self.environment | {"MAESTRO_HOME": str(self.live.home)})
 
+    def window_of(self, tool: str, number: int) -> Any:
+        """Open a window whose program has a model of its own."""
+        address = self.model.script(f"{tool}{number}")
+        named = {"claude": "ANTHROPIC_BASE_URL", "gemini": "GOOGLE_GEMINI_BASE_URL"}.get(tool)
+        if named is None:
+            config = self.room.home / ".codex" / "config.toml"
+            config.write_text(config.read_text().replace(f"/c/{tool}/", f"/c/{tool}{number}/"))
+        environment = self.environment | {"MAESTRO_HOME": str(self.live.home)} | ({named: address} if named else {})
+        return open_window(tool, self.room.work, environment)
+
+    def live_sessions(self) -> dict[str, str]:
+        """Return the ids of the live sessions by their last prompts."""
+        found = self.api.get("/api/sessions", params={"all_projects": True, "active": True}).json()["sessions"]
+        return {session["last_prompt"]: session["id"] for session in found}
+
     def asks(self) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = self.api.get("/api/asks").json()["asks"]
         return found
+
+    def wait_until_idle(self, count: int) -> None:
+        """Wait until all agents have ended their turns."""
+        deadline = time.monotonic() + SECONDS_MAX
+        while True:
+            found = self.api.get("/api/sessions", params={"all_projects": True, "active": True}).json()["sessions"]
+            if [session["status"] for session in found] == ["idle"] * count:
+                return
+            assert time.monotonic() < deadline, [(session["name"], session["status"]) for session in found]
+            time.sleep(0.05)
 
     def wait_for_asks(self, count: int, *, seconds: float = SECONDS_MAX) -> list[dict[str, Any]]:
         deadline = time.monotonic() + seconds
@@ -163,3 +189,45 @@ def test_a_dialog_of_claude_stays_an_ask_in_its_window_when_the_server_was_kille
         window.answer_dialog(ALLOW)
         window.wait_until(marker.exists, "the file")
         window.wait_until(lambda: not made.asks(), "the end of the ask")
+
+
+FIVE = ("claude", "claude", "gemini", "gemini", "codex")
+
+
+@pytest.mark.slow
+@pytest.mark.rounds
+@pytest.mark.timeout(1800)
+def test_every_dialog_of_five_agents_is_listed_and_the_board_shows_all_of_them(desk: Callable[..., Desk]) -> None:
+    made = desk("claude", "codex", "gemini")
+    count, slowest = rounds.round_count(2, full=20), 0.0
+    with ExitStack() as stack:
+        windows = [stack.enter_context(made.window_of(tool, number)) for number, tool in enumerate(FIVE)]
+        for number in range(count):
+            for position, window in enumerate(windows):
+                # The model continues at the step after the answers in its conversation.
+                earlier = [Say("All done.")] * (2 * number)
+                steps = [*earlier, asking(window.tool, f"touch {made.room.work}/made-{number}"), Say("All done.")]
+                made.model.script(f"{window.tool}{position}", *steps)
+                window.type_prompt(f"Prompt {number} of window {position}")
+            seen_at: dict[int, float] = {}
+            listed_at: dict[int, float] = {}
+            deadline = time.monotonic() + SECONDS_MAX * 2
+            while len(listed_at) < len(windows) or len(seen_at) < len(windows):
+                assert time.monotonic() < deadline, f"round {number}: seen {seen_at}, listed {listed_at}"
+                waiting = {ask["session_id"] for ask in made.asks()}
+                sessions = made.live_sessions()
+                for position, window in enumerate(windows):
+                    if position not in seen_at and window.shows_dialog():
+                        seen_at[position] = time.monotonic()
+                    mine = sessions.get(f"Prompt {number} of window {position}")
+                    if position not in listed_at and mine in waiting:
+                        listed_at[position] = time.monotonic()
+            slowest = max(slowest, *(listed_at[position] - seen_at[position] for position in seen_at))
+            assert slowest < SHOWN_SECONDS_MAX
+            board = made.maestro()
+            assert all(f"Prompt {number} of window {position}" in board for position in range(len(windows)))
+            for window in windows:
+                window.answer_dialog(ALLOW)
+            made.wait_for_asks(0)
+            made.wait_until_idle(len(windows))
+    rounds.report_rounds("five agents by hand", count, slowest=f"{slowest:.2f} s")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -49,6 +50,41 @@ def test_every_sql_statement_is_named_in_the_store() -> None:
     python = "\n".join(path.read_text() for path in (SOURCE / "store").rglob("*.py"))
     for name in statements.load("sqlite"):
         assert f'"{name}"' in python, f"the store does not run {name}"
+
+
+def test_every_sql_statement_that_the_store_names_exists() -> None:
+    known = statements.load("sqlite")
+    named = {name for path in (SOURCE / "store").rglob("*.py") for name in _named_statements(path)}
+    assert not named - set(known), "no SQL file declares these statements"
+    assert len(named) > 0.9 * len(known), "the test no longer finds the names that the store uses"
+
+
+def _named_statements(path: Path) -> set[str]:
+    """Return the names of statements that a module gives to `Rows` or to its own `_fetch_…`, directly or as `name`."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Attribute(attr="_rows")), args=[first, *_]):
+                found |= _text_values(first)
+            case ast.Call(func=ast.Attribute(attr=method), args=[first, *_]) if method.startswith("_fetch_"):
+                found |= _text_values(first)
+            case ast.Assign(targets=[ast.Name(id="name" | "dependent_rows")], value=value):
+                found |= _text_values(value)
+            case ast.For(target=ast.Name(id="name"), iter=values):
+                found |= _text_values(values)
+    return found
+
+
+def _text_values(node: ast.expr) -> set[str]:
+    """Return the texts that an expression may have as its value or as an item."""
+    match node:
+        case ast.Constant(value=str(text)):
+            return {text}
+        case ast.IfExp(body=one, orelse=other):
+            return _text_values(one) | _text_values(other)
+        case ast.Tuple(elts=items):
+            return {text for item in items for text in _text_values(item)}
+    return set()
 
 
 def test_every_kind_of_event_is_logged_by_some_module() -> None:

@@ -30,7 +30,7 @@ RESOURCES = {
 }
 TRIES_MAX = 3
 # The server writes these tables after any call: signs of life, and the search index.
-UNSTEADY = re.compile(r"message_words|search_state|sqlite_|idempotency|session_signals|hook")
+UNSTEADY = re.compile(r"message_words|search_state|sqlite_|idempotency|session_signals|hook|notifications")
 UNSTEADY_COLUMNS = {"seen_at", "lease_until", "updated_at"}
 
 

@@ -7,7 +7,7 @@ from datetime import datetime
 
 import msgspec
 
-from maestro.core import errors
+from maestro.core import errors, limits
 
 
 class AskKind(enum.StrEnum):
@@ -74,6 +74,9 @@ def resolve_answer(ask: Ask, text: str) -> str:
     matches = equal or [choice for choice in ask.choices if choice.lower().startswith(text.lower())]
     if len(matches) == 1:
         return matches[0]
+    if text.isdecimal() and int(text) <= limits.choices_max:
+        # A small number is meant as a choice, also where free text would be an answer.
+        raise errors.Invalid(f"There is no choice {int(text)}.", hint=_answer_hint(ask))
     if ask.kind is AskKind.QUESTION and ask.session_id is not None:
         return text
     raise errors.Invalid(f"{text!r} is not one of the choices.", hint=_answer_hint(ask))

@@ -48,6 +48,12 @@ class TaskList(ListPage, frozen=True, kw_only=True):
     tasks: list[Task]
 
 
+class ReadyTaskList(TaskList, frozen=True, kw_only=True):
+    """The ready tasks. Without a ready task, `not_ready` counts the open tasks by status."""
+
+    not_ready: dict[str, int] = {}
+
+
 class WaitingTask(Task, frozen=True, kw_only=True):
     """A task with its open blockers."""
 

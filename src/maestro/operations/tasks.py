@@ -27,6 +27,7 @@ from maestro.operations.task_shapes import (
     ListTasks,
     MovedTask,
     OneTask,
+    ReadyTaskList,
     ReadyTasks,
     ReasonedTask,
     ReportedTask,
@@ -80,7 +81,7 @@ LIST = Operation(
 READY = Operation(
     "task.ready",
     ReadyTasks,
-    TaskList,
+    ReadyTaskList,
     callers=Callers.KNOWN,
     http=GET("/api/tasks/ready"),
     summary="List ready tasks, most urgent first.",

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from maestro.runner.reading import READ_BYTES_MAX
-from maestro.wire import frames, runner_folder
+from maestro.wire import frames, runner_folder, runner_requests
 
 _BEHIND_BYTES_MAX = 4 << 20  # a peer that is further behind is disconnected
 _FLUSH_SECONDS = 1.0
@@ -61,8 +61,15 @@ class ControlPeer:
         with contextlib.suppress(OSError):
             self._sock.sendall(self._out)
 
-    def send_answer(self, **facts: Any) -> None:
-        self.send_frame(frames.ANSWER, json.dumps(facts).encode())
+    def send_answer(self, facts: dict[str, Any] | None = None) -> None:
+        """Answer that a request is carried out, with facts."""
+        self._answer_request({runner_requests.OK: True, **(facts or {})})
+
+    def send_refusal(self, problem: str) -> None:
+        self._answer_request({runner_requests.OK: False, runner_requests.PROBLEM: problem})
+
+    def _answer_request(self, answer: dict[str, Any]) -> None:
+        self.send_frame(frames.ANSWER, json.dumps(answer).encode())
 
     def flush_frames(self) -> None:
         try:

@@ -13,7 +13,7 @@ from maestro.runner.reports import ReportSender
 from maestro.text import redaction
 from maestro.tools.conversation import Conversation, ConversationOpening, Prompt
 from maestro.tools.conversation_events import TranscriptText, encode_event
-from maestro.wire import runner_folder
+from maestro.wire import runner_folder, runner_requests
 from maestro.wire.runner_order import RunnerOrder
 
 _RAW_BYTES_MAX = 4 * 1024 * 1024  # of each of the two log files
@@ -53,12 +53,13 @@ class RunnerConversation:
 
     def handle_request(self, action: str, arguments: dict[str, Any]) -> dict[str, Any] | None:
         """Carry out a request of the server. Return the answer; None if this class does not handle `action`."""
-        if action == "prompt":
+        if action == runner_requests.PROMPT:
             prompt = Prompt(str(arguments.get("id")), str(arguments.get("text")))
             answer = self._push_text(prompt, only_after=arguments.get("only_after"))
-        elif action == "answer":
-            answer = {"taken": self._conversation.answer_ask(str(arguments.get("ask")), str(arguments.get("choice")))}
-        elif action == "interrupt":
+        elif action == runner_requests.ANSWER:
+            is_taken = self._conversation.answer_ask(str(arguments.get("ask")), str(arguments.get("choice")))
+            answer = {runner_requests.IS_TAKEN: is_taken}
+        elif action == runner_requests.INTERRUPT:
             self._conversation.interrupt_turn()
             answer = {}
         else:
@@ -71,7 +72,7 @@ class RunnerConversation:
         return self._conversation.is_idle
 
     def describe_state(self) -> dict[str, Any]:
-        return {"idle": self.is_idle, "asks": list(self._conversation.open_asks)}
+        return {runner_requests.IDLE: self.is_idle, runner_requests.ASKS: list(self._conversation.open_asks)}
 
     def close(self) -> None:
         self._raw_log.close()
@@ -89,9 +90,11 @@ class RunnerConversation:
             and not is_known
             and (not self._conversation.is_idle or only_after != self._last_event_number)
         ):
-            return {"state": "busy"}
+            return {runner_requests.PUSH_STATE: runner_requests.BUSY}
         why = self._conversation.send_prompt(prompt)
-        return {"state": "held", "why": why} if why else {"state": "said"}
+        if why:
+            return {runner_requests.PUSH_STATE: runner_requests.HELD, runner_requests.REASON: why}
+        return {runner_requests.PUSH_STATE: runner_requests.PUSHED}
 
     def _write_and_report(self) -> None:
         """Write the outgoing bytes, then report the new conversation events."""

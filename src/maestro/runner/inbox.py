@@ -15,9 +15,11 @@ import socket
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from maestro.wire import runner_requests
 from maestro.wire.runner_order import RunnerOrder
 
 _SECONDS_MAX = 5.0  # a running program takes a text at once
+_PUSHED: dict[str, Any] = {runner_requests.PUSH_STATE: runner_requests.PUSHED}
 _NO_READER = "the model runs no command that waits for Maestro"
 
 
@@ -44,20 +46,21 @@ class ProgramInbox:
 
     def handle_request(self, action: str, arguments: dict[str, Any]) -> dict[str, Any] | None:
         """Carry out a push of the server; return its answer, or None for requests of another kind."""
-        if action != "prompt":
+        if action != runner_requests.PROMPT:
             return None
         push_id, text = str(arguments.get("id")), str(arguments.get("text"))
         if push_id in self._pushed_ids:
-            return {"state": "said"}  # a repeated push: the server did not get the first answer
+            return _PUSHED  # a repeated push: the server did not get the first answer
         try:
             self._channel.send_text(text)
         except OSError as problem:
-            return {"state": "closed", "why": f"the inbox does not take the text: {problem.strerror or problem}"}
+            reason = f"the inbox does not take the text: {problem.strerror or problem}"
+            return {runner_requests.PUSH_STATE: runner_requests.CLOSED, runner_requests.REASON: reason}
         self._pushed_ids[push_id] = None
-        return {"state": "said"}
+        return _PUSHED
 
     def describe_state(self) -> dict[str, Any]:
-        return {"listens": self._channel.has_reader()}
+        return {runner_requests.LISTENS: self._channel.has_reader()}
 
     def close(self) -> None:
         self._channel.close()

@@ -22,10 +22,9 @@ from maestro.runner.reports import ReportSender
 from maestro.runner.terminal_client import TerminalClient
 from maestro.runner.websocket_link import WebSocketLink
 from maestro.system.signal_pipe import SignalPipe
-from maestro.wire import frames, runner_folder
+from maestro.wire import frames, runner_folder, runner_reports, runner_requests
 from maestro.wire.runner_order import RunnerOrder
 
-_SIGNALS = {"int": signal.SIGINT, "term": signal.SIGTERM, "kill": signal.SIGKILL, "hup": signal.SIGHUP}
 _LAST_REPORTS_SECONDS_MAX = 10.0
 # The third form is Enter in a terminal that reports every key as an escape code.
 _ENTER = (b"\r", b"\n", b"\x1b[13")
@@ -80,7 +79,7 @@ class Runner:
             self._inbox = ProgramInbox(self._order)
         self._program = program.start_program(self._order, self._write_identity)
         pid, started = self._program.pid, self._program_started
-        self._reports.queue_report("started", pid=pid, pid_started=started, runner=os.getpid())
+        self._reports.queue_report(runner_reports.STARTED, pid=pid, pid_started=started, runner=os.getpid())
         self._input = InputWriter(self._program.input, self._selector)
         self._selector.register(self._program.output, selectors.EVENT_READ, self._read_output)
         if self._order.conversation is not None:
@@ -158,7 +157,7 @@ class Runner:
         if number == signal.SIGCHLD:
             self._children.reap_children()
         elif self._stopped_by is None:
-            self._stop_program("signal")
+            self._stop_program(runner_reports.BY_SIGNAL)
 
     def _exit_status(self) -> int | None:
         """Return the exit status of the program's own process; None while the process runs."""
@@ -223,60 +222,63 @@ class Runner:
     def _handle_request(self, peer: ControlPeer, payload: bytes) -> None:
         try:
             request = json.loads(payload)
-            action, name = str(request["do"]), str(request.get("name"))
-            data = base64.b64decode(request["data"], validate=True) if action == "write" else b""
+            action = str(request["do"])
+            data = base64.b64decode(request["data"], validate=True) if action == runner_requests.WRITE else b""
         except (ValueError, KeyError, TypeError, AttributeError):
             problem = "the request must be a JSON object with `do`; `write` also needs `data` in base 64"
-            peer.send_answer(ok=False, problem=problem)
+            peer.send_refusal(problem)
             return
         answer = self._push_target.handle_request(action, request) if self._push_target is not None else None
         if answer is not None:
-            peer.send_answer(ok=True, **answer)
-        elif action == "state":
-            peer.send_answer(ok=True, **self._describe_state())
-        elif action == "attach":
+            peer.send_answer(answer)
+        elif action == runner_requests.STATE:
+            peer.send_answer(self._describe_state())
+        elif action == runner_requests.ATTACH:
             peer.is_attached, peer.is_read_only = True, bool(request.get("read_only"))
-            peer.send_answer(ok=True, **self._describe_state())
+            peer.send_answer(self._describe_state())
             peer.send_frame(frames.OUT, self._output.draw_picture())
-        elif action == "watch":
+        elif action == runner_requests.WATCH:
             peer.watches = True
-            peer.send_answer(ok=True, **self._describe_state())
-        elif action == "write":
+            peer.send_answer(self._describe_state())
+        elif action == runner_requests.WRITE:
             if self._would_cut_line(data):
                 limit = f"The terminal takes lines of at most {program.LINE_BYTES_MAX} bytes."
-                peer.send_answer(ok=False, problem=f"{limit} Send shorter lines.")
+                peer.send_refusal(f"{limit} Send shorter lines.")
                 return
             self._write_input(data)
-            peer.send_answer(ok=True, left=self._pending_input())
-        elif action == "interrupt" and self._order.interrupt:
-            self._write_input(self._order.interrupt.encode())
-            peer.send_answer(ok=True)
-        elif action == "interrupt" or (action == "signal" and name in _SIGNALS):
-            name = "int" if action == "interrupt" else name
-            self._output.transcript.add_marker(f"signal {name}")
-            assert self._program is not None
-            self._program.signal_group(_SIGNALS[name])
-            peer.send_answer(ok=True)
-        elif action == "finish":
+            peer.send_answer({runner_requests.LEFT: self._pending_input()})
+        elif action == runner_requests.INTERRUPT:
+            self._interrupt_program()
+            peer.send_answer()
+        elif action == runner_requests.FINISH:
             self._finish_program()
-            peer.send_answer(ok=True)
-        elif action == "stop":
+            peer.send_answer()
+        elif action == runner_requests.STOP:
             self._stop_program(str(request.get("by", "")))
-            peer.send_answer(ok=True)
+            peer.send_answer()
         else:
-            peer.send_answer(ok=False, problem=f"this runner cannot carry out the request {action!r}")
+            peer.send_refusal(f"this runner cannot carry out the request {action!r}")
+
+    def _interrupt_program(self) -> None:
+        """Interrupt the program, with its own keys or with SIGINT."""
+        if self._order.interrupt:
+            self._write_input(self._order.interrupt.encode())
+            return
+        self._output.transcript.add_marker("signal int")
+        assert self._program is not None
+        self._program.signal_group(signal.SIGINT)
 
     def _describe_state(self) -> dict[str, Any]:
         assert self._program is not None
         return {
-            "runner": os.getpid(),
-            "program": self._program.pid,
-            "terminal": self._has_terminal,
-            "stopping": self._stopped_by,
-            "left": self._pending_input(),
-            "columns": self._size[0],
-            "rows": self._size[1],
-            "attached": sum(peer.is_attached for peer in self._control.peers),
+            runner_requests.RUNNER: os.getpid(),
+            runner_requests.PROGRAM: self._program.pid,
+            runner_requests.TERMINAL: self._has_terminal,
+            runner_requests.STOPPING: self._stopped_by,
+            runner_requests.LEFT: self._pending_input(),
+            runner_requests.COLUMNS: self._size[0],
+            runner_requests.ROWS: self._size[1],
+            runner_requests.ATTACHED: sum(peer.is_attached for peer in self._control.peers),
             **(self._push_target.describe_state() if self._push_target is not None else {}),
         }
 

@@ -12,16 +12,17 @@ from typing import Any
 
 from maestro.client import call
 from maestro.core import limits
-from maestro.wire import frames, runner_folder
+from maestro.wire import exit_codes, frames, runner_folder
 from maestro.wire.end_record import EndRecord
 from maestro.wire.runner_order import RunnerOrder
+from maestro.wire.runner_reports import EXITED, HEARTBEAT, STARTED
 
 _PAUSE_SECONDS = 0.2
 _PAUSE_SECONDS_MAX = 5.0
 _AROUND_BYTES = 4_096  # the size of a frame beside its report
-_FAILED, _NOT_NOW = 1, (3, 8)  # exit codes: the server failed; no server answers, or the server has no room
+_NOT_NOW = (exit_codes.TIMED_OUT, exit_codes.NO_SERVER)  # no server answers, or the server has no room
 _POLL_SECONDS = 1.0
-_IN_RECORD = ("started", "exited", "beat")  # the end record replaces these reports
+_IN_RECORD = (STARTED, EXITED, HEARTBEAT)  # the end record replaces these reports
 
 
 class ReportSender:
@@ -53,19 +54,19 @@ class ReportSender:
     def queue_heartbeat(self) -> None:
         """Queue a heartbeat, unless a heartbeat is already waiting."""
         with self._changed:
-            if not any(report["kind"] == "beat" for report in self._waiting):
-                self._waiting.append({"kind": "beat"})
+            if not any(report["kind"] == HEARTBEAT for report in self._waiting):
+                self._waiting.append({"kind": HEARTBEAT})
                 self._changed.notify()
 
     def record_end(self, **facts: Any) -> None:
         """Write the known facts about the end into the end record, before any other step."""
-        self._end = {"kind": "exited", "epoch": self._order.epoch, **facts}
+        self._end = {"kind": EXITED, "epoch": self._order.epoch, **facts}
         self._is_recorded = self._end_record.write_report(self._end)
 
     def queue_end(self, **facts: Any) -> None:
         """Queue the report of the program's end, which is the last report of a runner."""
         self.record_end(**facts)
-        self.queue_report("exited", **facts)
+        self.queue_report(EXITED, **facts)
 
     def close(self, *, seconds: float) -> None:
         """Deliver the waiting reports for `seconds`, then leave them in the spool. Wait until they are on disk."""
@@ -95,7 +96,7 @@ class ReportSender:
                 pause = _PAUSE_SECONDS
                 with self._changed:
                     self._waiting.popleft()
-                if report["kind"] == "exited" and self._is_stored:
+                if report["kind"] == EXITED and self._is_stored:
                     self._end_record.remove()  # after a refusal, the server reads the record instead
                 if self._may_have_spool:
                     self._write_to_disk()
@@ -111,22 +112,22 @@ class ReportSender:
         self._is_stored = False
         if len(text) > frames.PAYLOAD_BYTES_MAX - _AROUND_BYTES:
             return _drop_report(text, f"the report has {len(text)} bytes")
-        arguments = ["session", "heartbeat"] if report["kind"] == "beat" else self._report_arguments(text)
+        arguments = ["session", "heartbeat"] if report["kind"] == HEARTBEAT else self._report_arguments(text)
         try:
             answer = call.run_on_server(arguments, socket_path=self._order.socket, environment=self._environment)
         except (OSError, ValueError):
             return False
-        if answer.code in _NOT_NOW or (answer.code == _FAILED and _is_retryable(answer.err)):
+        if answer.code in _NOT_NOW or (answer.code == exit_codes.FAILED and _is_retryable(answer.err)):
             return False
-        if answer.code == _FAILED:
+        if answer.code == exit_codes.FAILED:
             self._failures += 1
             if self._failures < limits.runner_report_attempts_max:
                 return False
         self._failures = 0
-        self._is_stored = answer.code == 0
-        return (
-            self._is_stored or report["kind"] == "beat" or _drop_report(text, answer.err.decode("utf-8", "replace"))
-        )
+        self._is_stored = answer.code == exit_codes.DONE
+        if self._is_stored or report["kind"] == HEARTBEAT:
+            return True
+        return _drop_report(text, answer.err.decode("utf-8", "replace"))
 
     def _report_arguments(self, text: str) -> list[str]:
         return ["runner", "report", "--json", "--secret", self._order.secret, text]
@@ -134,7 +135,7 @@ class ReportSender:
     def _write_to_disk(self) -> None:
         """Write undelivered reports to the disk. A full disk refuses the spool, but not the end record."""
         with self._changed:
-            left = [report for report in self._waiting if report["kind"] != "beat"]
+            left = [report for report in self._waiting if report["kind"] != HEARTBEAT]
         self._may_have_spool = bool(left)
         if self._end is not None and not self._is_recorded:
             self._is_recorded = self._end_record.write_report(self._end)

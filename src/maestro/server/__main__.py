@@ -25,6 +25,7 @@ from maestro.store.sqlite.restore import restore_backup
 from maestro.surfaces.cli.render import server as render
 from maestro.surfaces.cli.render.style import View
 from maestro.system import umasks
+from maestro.wire import exit_codes
 
 
 def main() -> int:
@@ -53,16 +54,16 @@ def main() -> int:
             runner.run(run_server(home, port=options.port, ready=ready))
     except errors.DataInUse as error:
         ready.report_result("busy")
-        return _print_error(error, 5)
+        return _print_error(error, exit_codes.CONFLICT)
     except errors.StorageGone as error:
-        return _print_error(error, 6)
+        return _print_error(error, exit_codes.NOT_FOUND)
     except OSError as error:
         fault = errors.storage_fault(error, f"The server cannot use {home}")
         ready.report_result(f"error: {fault.message} {fault.hint}".strip())
-        return _print_error(fault, 1)
+        return _print_error(fault, exit_codes.FAILED)
     except errors.MaestroError as error:
         ready.report_result(f"error: {error.message} {error.hint}".strip())
-        return _print_error(error, 1)
+        return _print_error(error, exit_codes.FAILED)
     return 0
 
 

@@ -37,8 +37,12 @@ def _timeline_page(
     """
     found = tx.events.list_about(subjects, after=after, limit=limit + 1)
     page, is_cut = found[:limit], len(found) > limit
-    openers = {task.id: task.from_project_id for task in _tasks_among(tx, subjects)}
-    shown = [event if _is_readable(caller, event, openers) else redact_event(event) for event in page]
+    tasks = _tasks_among(tx, subjects)
+    openers = {task.id: task.from_project_id for task in tasks}
+    own_projects = {task.id: task.project_id for task in tasks}
+    # An issue's events are in the logs of both projects; the timeline shows them once.
+    page_events = [event for event in page if event.project == own_projects.get(event.subject, event.project)]
+    shown = [event if _is_readable(caller, event, openers) else redact_event(event) for event in page_events]
     names = _TimelineNames(tx)
     return ops.Timeline(
         about=about,

@@ -34,10 +34,9 @@ class ClientRequest:
 
     @classmethod
     def parse(cls, payload: bytes) -> ClientRequest:
-        head, _, rest = payload.partition(b"\0\0")
-        protocol, client, version, terminals, columns, directory, *entries = head.split(b"\0")
+        fields, arguments = frames.unpack_request(payload)
+        protocol, client, version, terminals, columns, directory, *entries = fields
         variables = {name: value for name, _, value in (entry.partition(b"=") for entry in entries)}
-        arguments = rest.split(b"\0")[:-1]
         return cls(protocol, client, version, terminals, columns, directory, variables, arguments)
 
 

@@ -16,6 +16,7 @@ import msgspec
 
 from maestro.store.layout import SERVER, TOKEN
 from maestro.testing.supervised import is_running, process_identity, wait_until
+from maestro.wire import runner_folder
 
 PYTHON_CLIENT = (sys.executable, "-c", "from maestro.client.main import main; main()")
 _START_SECONDS_MAX = 30.0
@@ -171,4 +172,4 @@ class SupervisedServer(LiveServer):
             self.process.wait()
 
     def _has_agents(self) -> bool:
-        return any((self.home / "sessions").glob("*/runner.json"))
+        return any((self.home / runner_folder.SESSIONS).glob(f"*/{runner_folder.IDENTITY}"))

@@ -52,11 +52,11 @@ class RawCommand:
     def __init__(self, path: Path, *arguments: str, environment: Mapping[str, str], directory: str = "-") -> None:
         self.sock = connect_to(path)
         self.out = b""
-        head = [frames.PROTOCOL.encode(), b"python", b"0", b"000", b"0", os.fsencode(directory)]
-        head += [os.fsencode(f"{name}={value}") for name, value in environment.items()]
-        request = b"\0".join(head) + b"\0\0" + b"".join(os.fsencode(argument) + b"\0" for argument in arguments)
+        fields = [b"python", b"0", b"000", b"0", os.fsencode(directory)]
+        fields += [os.fsencode(f"{name}={value}") for name, value in environment.items()]
+        request = frames.pack_request(fields, [os.fsencode(argument) for argument in arguments])
         try:
-            self.sock.sendall(frames.pack_frame(b"R", request))
+            self.sock.sendall(frames.pack_frame(frames.REQUEST, request))
         except OSError:
             self.close_connection()
             raise

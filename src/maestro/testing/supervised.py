@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from maestro.runner import process_tree
-from maestro.wire import frames
+from maestro.wire import frames, runner_folder, runner_requests
 
 SECONDS_MAX = 30.0
 
@@ -61,7 +61,7 @@ class SupervisedRunner:
 
     def start_runner(self) -> subprocess.Popen[bytes]:
         """Start a runner with this order. The caller must end a second runner."""
-        with (self.folder / "runner.log").open("ab") as log:
+        with (self.folder / runner_folder.LOG).open("ab") as log:
             process = subprocess.Popen(
                 [sys.executable, "-P", "-m", "maestro.runner"],
                 stdin=subprocess.PIPE,
@@ -77,7 +77,7 @@ class SupervisedRunner:
 
     def spooled(self) -> list[dict[str, Any]]:
         try:
-            found: list[dict[str, Any]] = json.loads((self.folder / "spool.json").read_bytes())
+            found: list[dict[str, Any]] = json.loads((self.folder / runner_folder.SPOOL).read_bytes())
         except FileNotFoundError:
             return []
         return found
@@ -87,7 +87,7 @@ class SupervisedRunner:
 
         def find_report() -> dict[str, Any] | None:
             found = next((event for event in self.spooled() if event["kind"] == kind), None)
-            assert found or self.process.poll() is None, (self.folder / "runner.log").read_text()
+            assert found or self.process.poll() is None, (self.folder / runner_folder.LOG).read_text()
             return found
 
         found: dict[str, Any] = wait_until(find_report, what=f"the report {kind!r}")
@@ -117,7 +117,7 @@ class SupervisedRunner:
             previous = Path.cwd()
             os.chdir(self.folder)  # a test's path may be longer than a socket's address
             try:
-                sock.connect("control.sock")
+                sock.connect(runner_folder.CONTROL_SOCKET)
             except OSError:
                 sock.close()
                 return None
@@ -132,12 +132,12 @@ class SupervisedRunner:
         with self.connect() as sock:
             send_request(sock, request)
             kind, payload = receive_frame(sock)
-        assert kind == b"A"
+        assert kind == frames.ANSWER
         answer: dict[str, Any] = json.loads(payload)
         return answer
 
     def write(self, data: bytes) -> None:
-        assert self.send_request(do="write", data=base64.b64encode(data).decode())["ok"]
+        assert self.send_request(do=runner_requests.WRITE, data=base64.b64encode(data).decode())[runner_requests.OK]
 
     def transcript_output(self) -> str:
         """Return the output in the runner's transcript."""
@@ -145,7 +145,7 @@ class SupervisedRunner:
 
     def events(self) -> list[list[Any]]:
         lines: list[str] = []
-        for name in ("transcript-older.cast", "transcript.cast"):
+        for name in (runner_folder.OLDER_TRANSCRIPT, runner_folder.TRANSCRIPT):
             path = self.folder / name
             lines += path.read_text().splitlines()[1:] if path.exists() else []
         return [json.loads(line) for line in lines]
@@ -153,7 +153,7 @@ class SupervisedRunner:
     def end_processes(self) -> None:
         """End the runner and its agent, if they still run. Only recorded processes are ended."""
         with contextlib.suppress(OSError, ValueError):
-            note = json.loads((self.folder / "runner.json").read_bytes())
+            note = json.loads((self.folder / runner_folder.IDENTITY).read_bytes())
             if is_running((note["program"], note["program_started"])):
                 os.killpg(note["program"], signal.SIGKILL)
         if self.process.poll() is None:
@@ -161,7 +161,7 @@ class SupervisedRunner:
         self.process.wait(SECONDS_MAX)
 
 
-def send_request(sock: socket.socket, request: dict[str, Any], kind: bytes = b"Q") -> None:
+def send_request(sock: socket.socket, request: dict[str, Any], kind: bytes = frames.QUERY) -> None:
     payload = json.dumps(request).encode()
     sock.sendall(frames.pack_frame(kind, payload))
 

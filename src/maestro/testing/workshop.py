@@ -14,6 +14,7 @@ from typing import Any
 from maestro.runner import process_tree
 from maestro.testing.live import PYTHON_CLIENT, LiveServer
 from maestro.testing.supervised import wait_until
+from maestro.wire import runner_folder
 
 MAESTRO = Path(sys.executable).with_name("maestro")  # the command, for programs that a test spawns
 FINAL_STATUSES = ("completed", "failed", "stopped", "lost")
@@ -109,7 +110,7 @@ class Workshop:
 
     def runner_folder(self, session_id: str) -> Path:
         """Return the folder of a session's runner."""
-        return self.live.home / "sessions" / session_id
+        return self.live.home / runner_folder.SESSIONS / session_id
 
     def read_words(self, name: str) -> list[str]:
         path = self.repo / name
@@ -121,7 +122,7 @@ class Workshop:
     def runner_notes(self) -> list[dict[str, Any]]:
         """Return the identity notes of every runner and its agent."""
         found = []
-        for path in (self.live.home / "sessions").glob("*/runner.json"):
+        for path in (self.live.home / runner_folder.SESSIONS).glob(f"*/{runner_folder.IDENTITY}"):
             with contextlib.suppress(ValueError):
                 found.append(json.loads(path.read_bytes()))
         return found

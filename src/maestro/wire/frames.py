@@ -7,6 +7,7 @@ The module imports nothing: the command must start quickly, and runners must sta
 PROTOCOL = "maestro/2"
 HEAD_BYTES = 5
 PAYLOAD_BYTES_MAX = 1 << 20
+REQUEST_FIELDS = 6  # protocol, client, version, terminals, columns, directory
 
 # From the command to the server: its request, a piece of input, a refusal of input, a confirmation.
 REQUEST, DATA, NEGATIVE, CONFIRMED = b"R", b"D", b"N", b"C"
@@ -30,6 +31,18 @@ def pack_request(fields: list[bytes], arguments: list[bytes]) -> bytes:
     """Return the payload of REQUEST. `fields`: client, version, terminals, columns, directory, then the variables."""
     head = b"\0".join([PROTOCOL.encode(), *fields])
     return head + b"\0\0" + b"".join(argument + b"\0" for argument in arguments)
+
+
+def unpack_request(payload: bytes) -> tuple[list[bytes], list[bytes]]:
+    """Return the fields of a REQUEST, with the protocol first, and its arguments; else raise ValueError.
+
+    The first REQUEST_FIELDS fields are always there. The variables follow, as NAME=VALUE.
+    """
+    head, separator, rest = payload.partition(b"\0\0")
+    fields = head.split(b"\0")
+    if not separator or len(fields) < REQUEST_FIELDS or not fields[0].startswith(b"maestro/"):
+        raise ValueError("a payload that is not a request")
+    return fields, rest.split(b"\0")[:-1]
 
 
 def pack_frames(kind: bytes, data: bytes) -> bytes:

@@ -71,10 +71,14 @@ class Window:
         time.sleep(0.5)
         self.press("\r")
 
+    def shows_dialog(self) -> bool:
+        """Return whether a dialog is on the visible part of the screen."""
+        return DIALOG[self.tool] in "\n".join(self.screen.splitlines()[-screens.ROWS :])
+
     def answer_dialog(self, keys: str) -> None:
         """Press keys until the dialog is gone: a program ignores keys in the first moment of a dialog."""
         deadline = time.monotonic() + _SECONDS_MAX
-        while DIALOG[self.tool] in "\n".join(self.screen.splitlines()[-screens.ROWS :]):
+        while self.shows_dialog():
             assert time.monotonic() < deadline, f"the dialog of {self.tool} stays:\n{self.screen}"
             self.press(keys)
             time.sleep(0.7)

@@ -178,8 +178,8 @@ async def about_tasks(team: Team, ref: str) -> None:
     await call("boss", "task_update", action="delete", id=f"{ref}4")
     await call("w", "task_update", action="start", id=f"{ref}1")
     assert "in_review" in await call("w", "task_update", action="complete", id=f"{ref}1", text="Done.")
-    waited = await call("boss", "wait", tasks=[f"{ref}1"], timeout=20)
-    assert "Not completed" not in waited, waited
+    waited = await call("boss", "wait", tasks=[f"{ref}1"], timeout=50)
+    assert "did not reach" not in waited, waited
     shown = await call("boss", "tasks", action="show", id=f"{ref}1")
     gate = next(word for word in shown.split() if word.startswith("gat_"))
     await call("boss", "tasks", action="gate", id=gate)

@@ -37,14 +37,14 @@ Surface = Any
 
 
 async def test_a_created_task_is_shown_with_every_field(surface: Surface) -> None:
-    made = await surface.call(
-        CREATE, title="Write it", description="All\nof it", priority="high", accept=["a, b"], stage="implement"
-    )
+    boss = await surface.join("boss", mode="coordinate")
+    fields = {"title": "Write it", "description": "All\nof it", "priority": "high", "stage": "implement"}
+    made = await surface.call(CREATE, by="boss", accept=["a, b"], **fields)
     assert (made["ref"], made["number"], made["ready"]) == (f"{surface.project}#1", 1, True)
     shown = await surface.call(SHOW, id="#1")
     assert shown["title"] == "Write it" and shown["description"] == "All\nof it"
     assert shown["priority"] == "high" and shown["accept"] == ["a, b"] and shown["stage"] == "implement"
-    assert shown["id"] == made["id"] and shown["created_by"] == shown["created_by"]
+    assert shown["id"] == made["id"] and shown["created_by"] == boss["id"]
     assert (await surface.call(SHOW, id=made["id"]))["ref"] == made["ref"]
 
 

@@ -258,7 +258,7 @@ async def test_each_round_is_bounded_and_only_gone_sessions_become_lost(ten_thou
 async def test_one_round_stores_the_signs_of_life_of_all_sessions(ten_thousand: World) -> None:
     world = ten_thousand
     await world.signs_of_life.run_once()
-    assert not world.server.parts.identity.presence.has_unstored
+    assert world.server.parts.identity.presence.take_unstored(1) == []
     until = to_micros(world.clock.now() + timedelta(seconds=limits.session_lease_without_process_seconds))
     page = await world.server.store.read(lambda tx: tx.sessions.list_lease_expired(world.clock.now(), limit=10_000))
     assert not [session for session in page if session.name.startswith("heard")]

@@ -30,6 +30,8 @@ from maestro.store.base import Tx
 from maestro.store.layout import DATABASE, LOCK
 from maestro.testing.clock import FakeClock
 from maestro.testing.live import LiveServer
+from maestro.testing.supervised import wait_until
+from maestro.wire import exit_codes
 
 SECONDS_MAX = 30.0
 MiB = 1024 * 1024
@@ -287,10 +289,11 @@ def test_simultaneous_starts_leave_one_server(tmp_path: Path) -> None:
         with os.fdopen(reading) as pipe:
             said = sorted(pipe.readline() for _ in started)
         assert said == ["busy\n", "busy\n", "busy\n", "ready\n"]
-        for server in started:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                server.wait(1)
-        assert sorted(server.poll() or 0 for server in started) == [0, 5, 5, 5]
+        wait_until(
+            lambda: sum(server.poll() is not None for server in started) == 3, what="the end of the refused servers"
+        )
+        codes = [server.poll() for server in started]
+        assert sorted(code for code in codes if code is not None) == [exit_codes.CONFLICT] * 3
     finally:
         for server in started:
             if server.poll() is None:

@@ -20,7 +20,6 @@ def test_invalid_requests_are_refused_and_the_runner_continues(supervise: Superv
         b"3",
         b'{"do": "write"}',
         b'{"do": "write", "data": "%%%"}',
-        b'{"do": "signal", "name": []}',
     ):
         with runner.connect() as sock:
             sock.sendall(b"Q" + len(payload).to_bytes(4, "big") + payload)

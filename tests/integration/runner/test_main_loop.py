@@ -170,8 +170,7 @@ def test_an_interrupt_reaches_the_program_and_is_no_stop(supervise: Supervise, t
     script = "trap 'echo caught > caught; exit 9' INT; echo up > up; while :; do sleep 0.05; done"
     runner = supervise("sh", "-c", script, terminal=terminal)
     assert runner.wait_for_file("up") == "up"
-    assert runner.send_request(do="signal", name="nonsense")["ok"] is False
-    assert runner.send_request(do="signal", name="int")["ok"]
+    assert runner.send_request(do="interrupt")["ok"]
     report = runner.wait_for_report("exited")
     assert (report["code"], report["asked"], runner.wait_for_file("caught")) == (9, None, "caught")
 

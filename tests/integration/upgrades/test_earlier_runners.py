@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
+import sysconfig
+import tarfile
+import venv
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from maestro.testing.live import LiveServer
+from maestro.testing.live import PYTHON_CLIENT, LiveServer
 from maestro.testing.supervised import wait_until
 from maestro.testing.workshop import MAESTRO, Workshop
 from maestro.wire.runner_folder import EARLIER_SESSIONS, IDENTITY, SESSIONS
 
+REPOSITORY = Path(__file__).parents[3]
+EARLIER_COMMIT = "8c31cd7"  # the last commit before schema 20: `runs/`, and `agent` in identity files
 # Writes into its folder by the absolute path from its start, and reports by the command.
 PROGRAM = f"""
 until [ -e go ]; do sleep 0.05; done
@@ -122,3 +128,84 @@ def test_a_restore_finds_agents_of_an_earlier_version(shop: Workshop, tmp_path: 
         [*command, "--restore", str(backup), "--end-agents"], env=environment, capture_output=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture
+def earlier_python(tmp_path: Path) -> Path:
+    """Return an interpreter that imports the code of the earlier commit, also in processes with a new environment."""
+    found = subprocess.run(
+        ["git", "cat-file", "-e", EARLIER_COMMIT], cwd=REPOSITORY, capture_output=True, check=False
+    )
+    if found.returncode != 0:
+        pytest.skip(f"this clone does not have the commit {EARLIER_COMMIT}, which holds the earlier version")
+    archive = ["git", "archive", EARLIER_COMMIT, "src/maestro"]
+    packed = subprocess.run(archive, cwd=REPOSITORY, capture_output=True, check=True).stdout
+    folder = tmp_path / "earlier"
+    with tarfile.open(fileobj=io.BytesIO(packed)) as tar:
+        tar.extractall(folder, filter="data")
+    venv.create(folder / "venv", symlinks=True)
+    packages = sysconfig.get_path("purelib", vars={"base": str(folder / "venv")})
+    # The earlier code comes first: the present packages include the present version of Maestro.
+    paths = (str(folder / "src"), sysconfig.get_path("purelib"))
+    Path(packages, "earlier.pth").write_text("".join(f"{path}\n" for path in paths))
+    return folder / "venv" / "bin" / "python"
+
+
+def spawn_with_earlier_version(shop: Workshop, python: Path, commands: dict[str, str]) -> dict[str, str]:
+    """Spawn a session for each shell command under a server of the earlier version, and kill the server.
+
+    Return the ids of the sessions by name.
+    """
+    environment = shop.live.environment()
+    shop.live.home.mkdir(mode=0o700)
+    with (shop.live.home / "earlier.log").open("wb") as log:
+        server = [str(python), "-m", "maestro.server", "--home", str(shop.live.home), "--port", "0"]
+        process = subprocess.Popen(server, env=environment, stdout=log, stderr=log)
+    try:
+        wait_until((shop.live.home / "maestro.sock").exists, what="the start of the earlier server")
+
+        def call(*arguments: str) -> Any:
+            command = [str(python), *PYTHON_CLIENT[1:], *arguments]
+            done = subprocess.run(command, cwd=shop.repo, env=environment, capture_output=True, check=True)
+            return json.loads(done.stdout)
+
+        made = {
+            name: call("session", "spawn", "--json", "--name", name, "--", "sh", "-c", command)["id"]
+            for name, command in commands.items()
+        }
+        for name in made:
+            wait_until(
+                lambda name=name: call("session", "show", name, "--json")["status"] == "working",
+                what=f"the start of {name}",
+            )
+    finally:
+        process.kill()
+        process.wait()
+    return made
+
+
+@pytest.mark.slow
+def test_sessions_of_the_real_earlier_version_continue_under_the_present_server(
+    shop: Workshop, earlier_python: Path
+) -> None:
+    commands = {"ada": PROGRAM, "ben": "sleep 1000"}
+    made = spawn_with_earlier_version(shop, earlier_python, commands)
+    identities = [shop.live.home / EARLIER_SESSIONS / id / IDENTITY for id in made.values()]
+    assert all("agent" in json.loads(file.read_bytes()) for file in identities), (
+        "the runners are of the earlier version"
+    )
+    shop.live.start()
+    assert (shop.live.home / EARLIER_SESSIONS).readlink() == Path(SESSIONS)
+    assert {name: shop.show_session(name)["status"] for name in made} == {"ada": "working", "ben": "working"}
+    assert len(shop.call_json("session", "list")["sessions"]) == 2, "no session is started again"
+    (shop.repo / "go").touch()
+    wait_until(lambda: (shop.repo / "answer").exists() and (shop.repo / "answer").read_text(), what="the report")
+    assert "session.reported" in shop.run_maestro("events"), "the token of the earlier version is valid"
+    assert (shop.live.home / SESSIONS / made["ada"] / "by-path").read_text() == "written\n"
+    (shop.repo / "end").touch()
+    assert shop.wait_for_session_end("ada")["status"] == "completed", "the report of the end is received"
+    shop.run_maestro("session", "stop", "ben")
+    assert shop.wait_for_session_end("ben")["status"] == "stopped"
+    shop.live.stop()
+    shop.live.start()
+    assert not (shop.live.home / EARLIER_SESSIONS).is_symlink(), "no earlier runner lives"

@@ -226,7 +226,7 @@ async def test_keys_of_stored_json_get_their_present_names(
     manifest = {**json.loads(rows.ROWS["spawns"][0]["manifest"]), "human": '"words":'}
     manifest["commands"] = [{"operation": "mail.wait", "words": "mail wait", "summary": "Wait."}]
     manifest["resumed"] = {"status": "failed", "ended_at": "", "last_words": "killed", "unread": 0, "messages": []}
-    response = {"id": rows.RUN, "words": ["sh"]}
+    response = {"deliveries": [{"box": rows.ADA}], "manifest": manifest}
     with contextlib.closing(sqlite3.connect(home / DATABASE)) as database, database:
         values = (4, rows.AT, rows.VC, "mail.read", 1, "dana", rows.NEWS, text)
         database.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)", values)
@@ -241,7 +241,26 @@ async def test_keys_of_stored_json_get_their_present_names(
         assert [command["command"] for command in shown["commands"]] == ["mail wait"]
         assert (shown["resumed"]["last_output"], shown["human"]) == ("killed", '"words":')
     (stored,) = tables_of(home / DATABASE)["idempotency"]
-    assert json.loads(stored["response"]) == {"id": rows.RUN, "arguments": ["sh"]}
+    answer = json.loads(stored["response"])
+    assert answer["deliveries"] == [{"mailbox": rows.ADA}]
+    assert answer["manifest"]["commands"][0]["command"] == "mail wait"
+    assert answer["manifest"]["resumed"]["last_output"] == "killed"
+
+
+async def test_mail_that_an_earlier_version_pushed_gets_the_present_name_of_the_way(
+    write_home: WriteHome, rows: ModuleType, dana: Caller
+) -> None:
+    home = write_home(19)
+    data = {"by": rows.ADA, "via": "wake", "subject": '"via":"wake"'}
+    with contextlib.closing(sqlite3.connect(home / DATABASE)) as database, database:
+        values = (4, rows.AT, rows.VC, "mail.read", 1, "dana", rows.NEWS, json.dumps(data, separators=(",", ":")))
+        database.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)", values)
+        database.execute("UPDATE deliveries SET via = 'wake' WHERE via = 'hook'")
+    async with Opened(home, rows, dana) as old:
+        (event,) = (await old.call(server.EVENTS, since=3))["events"]
+        assert event["data"] == {**data, "via": "push"}
+    ways = [row["via"] for row in tables_of(home / DATABASE)["deliveries"]]
+    assert "push" in ways and "wake" not in ways
 
 
 async def test_earlier_asks_and_new_asks_are_listed_in_the_order_of_their_creation(

@@ -145,7 +145,7 @@ TABLE = (
     row("session.register", {"task": ["{victim.task}"]}, "ok", "refused"),
     row("session.heartbeat", {}, "ok"),
     row("session.end", HOLDER, "refused"),
-    row("session.list", THERE, "ok title", "ok"),
+    row("session.list", THERE, "ok evil-issue:title friend-issue:title title", "ok"),
     row("session.list", {"all_projects": True}, "refused"),
     row("session.show", HOLDER, "ok ask-text ask-title", "ok"),
     row("session.show", AGENT, "ok"),
@@ -157,7 +157,7 @@ TABLE = (
     row("session.rename", {**HOLDER, "name": "x"}, "refused"),
     row("file.check", {"path": "{victim.folder}/README"}, "refused", "still", "refused"),  # coordinator: grant full
     row("caller.whoami", {}, "ok"),
-    row("session.primer", {}, "ok"),
+    row("session.primer", {}, "ok friend-issue:title title", "ok"),
     row("agent.list", THERE, f"ok {TITLES}"),
     row("agent.list", {"everywhere": True}, f"ok {TITLES} {FRIENDS} evil.title", f"ok {TITLES} {FRIENDS}"),
     row("session.spawn", {**DRY, **THERE}, "refused"),

@@ -23,12 +23,17 @@ PERMISSION = make_ask(kind=AskKind.PERMISSION, choices=["allow", "deny"])
         ("pe", "Pear"),
         ("ap", "ap"),  # free text: two choices begin with this text
         ("a plum, please", "a plum, please"),
-        ("0", "0"),
-        ("5", "5"),
+        ("8081", "8081"),  # free text: too large for the number of a choice
     ],
 )
 def test_an_answer_to_a_question_is_a_choice_or_free_text(said: str, meant: str) -> None:
     assert resolve_answer(FRUIT, said) == meant
+
+
+@pytest.mark.parametrize("said", ["0", "5", "20"])
+def test_a_small_number_without_a_choice_is_refused(said: str) -> None:
+    with pytest.raises(errors.Invalid, match=f"There is no choice {said}"):
+        resolve_answer(FRUIT, said)
 
 
 def test_an_answer_to_a_question_of_the_server_must_be_a_choice() -> None:

@@ -83,7 +83,7 @@ def test_frames_in_pieces_are_handled_whole_and_in_order(stand: Stand) -> None:
 
 def test_an_answer_to_a_peer_is_a_frame_with_json(stand: Stand) -> None:
     client, peer = stand.connect()
-    peer.send_answer(ok=True, left=3)
+    peer.send_answer({"left": 3})
     kind, payload = receive_frame(client)
     assert kind == b"A" and json.loads(payload) == {"ok": True, "left": 3}
     client.close()

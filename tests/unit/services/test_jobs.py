@@ -21,10 +21,12 @@ class Rounds:
 
     def __init__(self) -> None:
         self.done = 0
+        self.times: list[float] = []  # the beginning of each round
         self.first, self.again = asyncio.Event(), asyncio.Event()
 
     async def run_once(self) -> datetime | None:
         self.done += 1
+        self.times.append(asyncio.get_running_loop().time())
         self.first.set()
         if self.done > 1:
             self.again.set()
@@ -86,9 +88,9 @@ async def test_a_job_with_a_pace_waits_between_two_rounds(clock: FakeClock) -> N
     jobs = BackgroundJobs(clock=clock)
     jobs.start_jobs([job], paces={job.name: 0.05})
     await job.first.wait()
-    began = asyncio.get_running_loop().time()
     jobs.nudge_job(job.name)
     async with asyncio.timeout(_SECONDS_MAX):
         await job.again.wait()
-    assert asyncio.get_running_loop().time() - began > 0.03
+    # The job itself records the times: under load, a test continues later than its job. A timer may fire a bit early.
+    assert job.times[1] - job.times[0] > 0.045
     await jobs.close()

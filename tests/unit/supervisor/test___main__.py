@@ -11,7 +11,14 @@ from pathlib import Path
 import pytest
 
 from maestro.supervisor import LOCK_FILE
-from maestro.supervisor.__main__ import read_line, take_lock
+from maestro.supervisor.__main__ import BUSY, FAILED, GONE, STOPPED, read_line, take_lock
+from maestro.wire import exit_codes
+
+
+def test_the_supervisor_knows_the_exit_codes_of_the_server() -> None:
+    # The supervisor imports no other folder, so it declares the codes again.
+    server = (exit_codes.DONE, exit_codes.FAILED, exit_codes.CONFLICT, exit_codes.NOT_FOUND)
+    assert server == (STOPPED, FAILED, BUSY, GONE)
 
 
 def test_the_lock_file_names_the_supervisor_and_is_private(tmp_path: Path) -> None:

@@ -29,6 +29,25 @@ def test_frames_are_read_whole_from_pieces_of_any_size(sent: list[tuple[bytes, b
     assert not buffer.has_head
 
 
+@given(
+    fields=st.lists(st.binary(min_size=1).filter(lambda field: b"\0" not in field), min_size=5),
+    arguments=st.lists(st.binary().filter(lambda argument: b"\0" not in argument)),
+)
+def test_an_unpacked_request_has_the_packed_fields_and_arguments(fields: list[bytes], arguments: list[bytes]) -> None:
+    found, found_arguments = frames.unpack_request(frames.pack_request(fields, arguments))
+    assert found == [frames.PROTOCOL.encode(), *fields]
+    assert len(found) >= frames.REQUEST_FIELDS
+    assert found_arguments == arguments
+
+
+@pytest.mark.parametrize(
+    "payload", [b"", b"maestro/2\0python\0\0", b"maestro/2\0a\0b\0c\0d\0e", b"http/1\0a\0b\0c\0d\0e\0\0"]
+)
+def test_a_payload_that_is_no_request_is_refused(payload: bytes) -> None:
+    with pytest.raises(ValueError, match="not a request"):
+        frames.unpack_request(payload)
+
+
 def test_a_frame_above_the_size_limit_is_refused_when_its_head_arrives() -> None:
     buffer = frames.FrameBuffer()
     buffer.add_bytes(b"O" + (frames.PAYLOAD_BYTES_MAX + 1).to_bytes(4, "big"))

@@ -13,7 +13,7 @@ from maestro.client import main
 from maestro.client.live import terminal
 from maestro.client.live.link import RunnerLink
 from maestro.system.signal_pipe import SignalPipe
-from maestro.wire import exit_codes, frames
+from maestro.wire import exit_codes, frames, runner_requests
 
 _CHUNK = 1 << 16
 _RETRY_SECONDS = 2.0
@@ -112,7 +112,7 @@ class _AttachedTerminal:
     def _attach(self) -> None:
         """Send the terminal's size, unless the person only reads, and ask the runner to draw the present screen."""
         self._send_size()
-        self._link.send_request(do="attach", read_only=self._read_only)
+        self._link.send_request(do=runner_requests.ATTACH, read_only=self._read_only)
         self._is_first_output = True
 
     def _send_size(self) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from maestro.client import main
 from maestro.client.live.link import RunnerLink
 from maestro.text.terminal_text import TerminalLines
-from maestro.wire import exit_codes, frames, runner_folder
+from maestro.wire import exit_codes, frames, runner_folder, runner_requests
 
 _QUIET_SECONDS = 0.3  # after this time an unfinished line is printed: the line may be a question
 _CHUNK = 1 << 20
@@ -41,7 +41,7 @@ def _follow_transcript(folder: str, transcript: TranscriptReader, printer: _Prin
     """
     try:
         link = RunnerLink(folder)
-        link.send_request(do="watch")
+        link.send_request(do=runner_requests.WATCH)
     except OSError:
         link = None
     while link is not None:

@@ -10,6 +10,7 @@ from maestro.domain.conversations import ToolAsk
 from maestro.services.conversations import program_asks
 from maestro.services.runners.runners import Runners
 from maestro.store.base import Store, Tx
+from maestro.wire import runner_requests
 
 _RETRY_AFTER = timedelta(seconds=2)
 
@@ -41,7 +42,7 @@ class AnswerDeliveryJob:
         if choice is not None:
             try:
                 await self._runners.send_request(
-                    tool_ask.session_id, do="answer", ask=tool_ask.asked_as, choice=choice
+                    tool_ask.session_id, do=runner_requests.ANSWER, ask=tool_ask.asked_as, choice=choice
                 )
             except errors.Conflict:
                 return False  # the runner does not answer, or is about to end

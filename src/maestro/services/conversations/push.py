@@ -11,6 +11,7 @@ from maestro.prompts import pushes
 from maestro.services.mail import receipts
 from maestro.services.runners.runners import Runners
 from maestro.store.base import Store, Tx
+from maestro.wire import runner_requests
 
 
 class PushResult(msgspec.Struct, frozen=True):
@@ -51,19 +52,19 @@ class Pusher:
 
     async def push_text(self, session_id: str, push_id: str, text: str) -> str:
         """Push a text. Return the reason if the text has to wait, else ""."""
-        answer = await self._runners.send_request(session_id, do="prompt", id=push_id, text=text)
-        return str(answer.get("why", ""))
+        answer = await self._runners.send_request(session_id, do=runner_requests.PROMPT, id=push_id, text=text)
+        return str(answer.get(runner_requests.REASON, ""))
 
     async def push_text_if_idle(self, session_id: str, push_id: str, text: str, *, last_event: int) -> PushResult:
         """Push a text, unless the conversation has had an event after `last_event`, the last known to the caller."""
         try:
             answer = await self._runners.send_request(
-                session_id, do="prompt", id=push_id, text=text, only_after=last_event
+                session_id, do=runner_requests.PROMPT, id=push_id, text=text, only_after=last_event
             )
         except errors.Conflict:
             return PushResult(False, is_unanswered=True)
-        is_closed = answer.get("state") == "closed"
-        return PushResult(answer.get("state") == "said", str(answer.get("why", "")) if is_closed else "")
+        state, reason = answer.get(runner_requests.PUSH_STATE), str(answer.get(runner_requests.REASON, ""))
+        return PushResult(state == runner_requests.PUSHED, reason if state == runner_requests.CLOSED else "")
 
 
 def mark_prompt_delivered(tx: Tx, session_id: str, message_id: str) -> None:

@@ -41,6 +41,7 @@ from maestro.services.sessions import notices, report_effects
 from maestro.store.base import Store, Tx
 from maestro.store.repositories.deliveries import MessageFilter
 from maestro.tools import registry as tools
+from maestro.wire import runner_requests
 
 _CONTINUE = "Your provider's limit is over. Continue where you stopped."
 _DONE = (SessionStatus.COMPLETED, SessionStatus.FAILED)
@@ -167,7 +168,7 @@ class PushJob:
         the program runs.
         """
         try:
-            await self._runners.send_request(session_id, do="finish")
+            await self._runners.send_request(session_id, do=runner_requests.FINISH)
         except errors.Conflict:
             return False  # the program has ended
         return True

@@ -85,12 +85,12 @@ def _real_path(record: str, folders: tuple[str, ...]) -> str:
     While a runner of an earlier version lives, the earlier folder is a link. Later, the name leads nowhere.
     """
     real = os.path.realpath(record)
-    if os.path.exists(real):
+    if Path(real).exists():
         return real
-    for folder in folders:
-        _, earlier, rest = record.partition(f"/{runner_folder.EARLIER_SESSIONS}/{os.path.basename(folder)}/")
+    for folder in map(Path, folders):
+        _, earlier, rest = record.partition(f"/{runner_folder.EARLIER_SESSIONS}/{folder.name}/")
         if earlier:
-            return os.path.realpath(os.path.join(folder, rest))
+            return os.path.realpath(folder / rest)
     return real
 
 

@@ -11,7 +11,7 @@ from maestro.services.runners.runners import Runners
 from maestro.tools import registry
 from maestro.tools.hook_dialect import HookEvent
 from maestro.tools.policy import SHELL
-from maestro.wire import runner_folder
+from maestro.wire import runner_folder, runner_requests
 
 
 class SelfWaits:
@@ -44,10 +44,12 @@ class SelfWaits:
         if conversation is None or waiter is None or event.is_from_subagent:
             return ""
         try:
-            state = await self._runners.send_request(conversation.session_id, do="state")
+            state = await self._runners.send_request(conversation.session_id, do=runner_requests.STATE)
         except errors.Conflict:
             return ""  # the session ends
-        return "" if state.get("listens") else waiter.reminder(self.session_folder(conversation.session_id))
+        if state.get(runner_requests.LISTENS):
+            return ""
+        return waiter.reminder(self.session_folder(conversation.session_id))
 
     def session_folder(self, session_id: str) -> str:
         """Return Maestro's folder for the session, as an absolute path."""

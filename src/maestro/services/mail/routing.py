@@ -147,8 +147,17 @@ def _workspace_target(tx: Tx, address: Address) -> MailTarget:
         return MailTarget(workspace.id, workspace.project_id, name=workspace.address)
     owner = tx.projects.by_key(address.name)
     if owner is None:
-        raise _unknown_recipient(address, "agent", "List the checkouts of a project: maestro project show NAME")
+        raise _unknown_recipient(address, "agent", _checkout_hint(tx, address))
     return MailTarget(owner.id, owner.id, name=owner.name)
+
+
+def _checkout_hint(tx: Tx, address: Address) -> str:
+    """Return the hint for an unknown checkout. Many people write the project first: `vc/dave`."""
+    project_name, _, name = address.name.partition("/")
+    owner = tx.projects.by_name(project_name.lower())
+    if owner is not None and tx.projects.workspace_by_name(owner.id, name) is not None:
+        return f"Did you mean {name}/{project_name}?"
+    return "List the checkouts of a project: maestro project show NAME"
 
 
 def _project_target(tx: Tx, caller: Caller, address: Address, project: str) -> MailTarget:

@@ -50,14 +50,18 @@ class NotificationJob:
     async def _send(self, notification: Notification) -> None:
         """Send a notification. The attempt is recorded first: a kill must not repeat the attempt for ever."""
         attempts = notification.attempts + 1
-        await self._store.write(lambda tx: _record_attempt(tx, notification, attempts))
-        # A later attempt repeats only the channels for which a repetition helps.
-        channels = [channel for channel in self._channels if attempts == 1 or channel.is_retried]
-        problems = {channel: await self._try_channel(channel, notification) for channel in channels}
-        failed = [problem for channel, problem in problems.items() if problem and channel.is_retried]
-        for problem in filter(None, problems.values()):
+        retried = [channel for channel in self._channels if channel.is_retried]
+        await self._store.write(lambda tx: _record_attempt(tx, notification, attempts, is_final=not retried))
+        if attempts == 1:
+            for channel in self._channels:
+                if not channel.is_retried:  # a server without a desktop is usual: `notify test` names the problem
+                    await self._try_channel(channel, notification)
+        problems = [await self._try_channel(channel, notification) for channel in retried]
+        for problem in filter(None, problems):
             log.warning("notification %s, attempt %d: %s", notification.id, attempts, problem)
-        await self._store.write(lambda tx: _record_result(tx, notification, attempts, "; ".join(failed)))
+        if retried:
+            text = "; ".join(filter(None, problems))
+            await self._store.write(lambda tx: _record_result(tx, notification, attempts, text))
 
     async def _try_channel(self, channel: NotificationChannel, notification: Notification) -> str:
         """Send a notification over a channel; return the reason of a failure, or an empty text."""
@@ -76,14 +80,14 @@ def list_notifications(tx: Tx, caller: Caller, request: ops.ListNotifications) -
     return ops.NotificationList(notifications=tx.notifications.list_newest(limit=request.limit))
 
 
-def _record_attempt(tx: Tx, notification: Notification, attempts: int) -> None:
-    due_at = next_attempt_at(attempts, tx.at, limits.notification_pauses_seconds)
-    tx.notifications.set_state(
-        notification.id, due_at=due_at, attempts=attempts, problem=notification.problem or "was not completed"
-    )
+def _record_attempt(tx: Tx, notification: Notification, attempts: int, *, is_final: bool) -> None:
+    """Record an attempt before it is made. `is_final`: no channel repeats its attempts."""
+    due_at = None if is_final else next_attempt_at(attempts, tx.at, limits.notification_pauses_seconds)
+    problem = "" if is_final else notification.problem or "the server ended during the attempt"
+    tx.notifications.set_state(notification.id, due_at=due_at, attempts=attempts, problem=problem)
+    tx.notifications.delete_old(before=tx.at - timedelta(days=limits.notification_days))
 
 
 def _record_result(tx: Tx, notification: Notification, attempts: int, problem: str) -> None:
     due_at = next_attempt_at(attempts, tx.at, limits.notification_pauses_seconds) if problem else None
     tx.notifications.set_state(notification.id, due_at=due_at, attempts=attempts, problem=problem)
-    tx.notifications.delete_old(before=tx.at - timedelta(days=limits.notification_days))

@@ -21,7 +21,7 @@ from maestro.core import errors, limits
 from maestro.services.runners.forker_client import RecordRunner, RunnerForkerClient
 from maestro.system import stray_processes
 from maestro.system.processes import Process, descendants_of, find_by_variable, find_process
-from maestro.wire import end_record, frames, runner_folder
+from maestro.wire import end_record, frames, runner_folder, runner_requests
 from maestro.wire.runner_order import RunnerOrder, order_fields
 
 _POLL_SECONDS = 0.01
@@ -163,12 +163,12 @@ class Runners:
 
     async def write_input(self, session_id: str, data: bytes) -> bool:
         """Write input to the program's terminal. Return whether the terminal took all of it within a short time."""
-        answer = await self.send_request(session_id, do="write", data=base64.b64encode(data).decode())
+        answer = await self.send_request(session_id, do=runner_requests.WRITE, data=base64.b64encode(data).decode())
         deadline = time.monotonic() + limits.prompt_accepted_seconds
-        while answer.get("left") and time.monotonic() < deadline:
+        while answer.get(runner_requests.LEFT) and time.monotonic() < deadline:
             await asyncio.sleep(_POLL_SECONDS)
-            answer = await self.send_request(session_id, do="state")
-        return not answer.get("left")
+            answer = await self.send_request(session_id, do=runner_requests.STATE)
+        return not answer.get(runner_requests.LEFT)
 
     async def send_request(self, session_id: str, **request: Any) -> dict[str, Any]:
         """Send a request to the session's runner and return the answer; raise Conflict if no runner answers."""
@@ -180,8 +180,8 @@ class Runners:
                 f"The runner of session {session_id} does not answer.",
                 hint="maestro session explain shows the evidence for the session's status.",
             ) from error
-        if not answer.get("ok"):
-            raise errors.Conflict(str(answer.get("problem", "The runner refused.")))
+        if not answer.get(runner_requests.OK):
+            raise errors.Conflict(str(answer.get(runner_requests.PROBLEM, "The runner refused.")))
         return answer
 
     async def _connect(self, session_id: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:

@@ -58,7 +58,9 @@ def _listed_session(tx: Tx, caller: Caller, session: Session, window: SessionWin
 
 def _work_of(tx: Tx, session: Session) -> list[TaskReference]:
     """Return the held tasks of a session, else the tasks for which the session was started."""
-    held = tx.tasks.of_holder(session.id, limit=_TASKS_MAX)
+    held = [
+        task for task in tx.tasks.of_holder(session.id, limit=_TASKS_MAX) if task.project_id == session.project_id
+    ]
     return task_links(held or [task for task_id in session.tasks[:_TASKS_MAX] if (task := tx.tasks.get(task_id))])
 
 

@@ -78,7 +78,7 @@ def _neighbours(tx: Tx, session: Session | None) -> tuple[primer.PrimerNeighbour
 
 
 def _neighbour(tx: Tx, session: Session) -> primer.PrimerNeighbour:
-    held = tx.tasks.of_holder(session.id, limit=1)
+    held = [task for task in tx.tasks.of_holder(session.id, limit=1) if task.project_id == session.project_id]
     task = f"{held[0].ref} {held[0].title}" if held else ""
     return primer.PrimerNeighbour(name=session.name, address=session.address or "", task=task)
 

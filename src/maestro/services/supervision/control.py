@@ -33,6 +33,7 @@ from maestro.services.supervision.stop import ProgramStopper
 from maestro.store.base import Store, Tx
 from maestro.tools import registry
 from maestro.tools.conversation import WAITS_FOR_ANSWER
+from maestro.wire import runner_requests
 
 
 def send_prompt(tx: Tx, caller: Caller, request: ops.PromptSession) -> mail_shapes.SentMail:
@@ -144,7 +145,7 @@ class ProgramControl:
 
     async def interrupt_session(self, caller: Caller, request: session_ops.OneSession) -> Session:
         session = await self._find_live_session(caller, request, action="interrupt")
-        await self._runners.send_request(session.id, do="interrupt")
+        await self._runners.send_request(session.id, do=runner_requests.INTERRUPT)
         await self._store.write(lambda tx: _record_interrupt(tx, caller, session), quick=True)
         return session
 

@@ -32,7 +32,7 @@ from maestro.tools import registry
 from maestro.tools.base import Launch, LaunchRequest
 from maestro.tools.environments import clear_environment
 from maestro.trackers import registry as trackers
-from maestro.wire import runner_folder, runner_order
+from maestro.wire import runner_folder, runner_order, runner_requests
 
 _SYSTEM_PROMPT_FILE, _TASK_PROMPT_FILE = "system-prompt.xml", "task-prompt.xml"
 _PROGRAM = str(Path(sys.executable).parent / "maestro")
@@ -246,7 +246,7 @@ class ProgramLauncher:
         run = await self._store.read(lambda tx: tx.runs.get(run_id), quick=True) if run_id else None
         if run is not None and run.status is not RunStatus.RUNNING:
             with contextlib.suppress(errors.Conflict):
-                await self._runners.send_request(spawn.session_id, do="stop", by=f"the end of {run.id}")
+                await self._runners.send_request(spawn.session_id, do=runner_requests.STOP, by=f"the end of {run.id}")
 
     async def _run_branch(self, spawn: Spawn) -> str | None:
         """Return the branch into which the session's run merges finished work."""

@@ -29,9 +29,10 @@ from maestro.store.base import Tx
 from maestro.system import processes
 from maestro.text import terminal_text
 from maestro.tools import registry
+from maestro.wire.runner_reports import BY_SIGNAL, EXITED, STARTED
 
 
-class ProgramStarted(msgspec.Struct, frozen=True, tag="started", tag_field="kind"):
+class ProgramStarted(msgspec.Struct, frozen=True, tag=STARTED, tag_field="kind"):
     """The agent's program runs."""
 
     pid: int
@@ -41,7 +42,7 @@ class ProgramStarted(msgspec.Struct, frozen=True, tag="started", tag_field="kind
     epoch: int = 1
 
 
-class ProgramExited(msgspec.Struct, frozen=True, tag="exited", tag_field="kind"):
+class ProgramExited(msgspec.Struct, frozen=True, tag=EXITED, tag_field="kind"):
     """The agent's program has ended, with everything it started."""
 
     code: int | None
@@ -52,7 +53,6 @@ class ProgramExited(msgspec.Struct, frozen=True, tag="exited", tag_field="kind")
     epoch: int = 1
 
 
-BY_SIGNAL = "signal"  # the value of `asked` when a signal from outside Maestro stopped the runner
 RunnerMessage = ProgramStarted | ProgramExited | reported_events.RunnerEvent
 _decode = msgspec.json.Decoder(RunnerMessage).decode
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from maestro.core import errors
 from maestro.services.runners.runners import Runners
 from maestro.services.supervision.launch import ProgramLauncher
+from maestro.wire import runner_requests
 
 
 class ProgramStopper:
@@ -20,7 +21,7 @@ class ProgramStopper:
     async def stop_program(self, session_id: str, *, by: str) -> None:
         """Stop a session's set-up or program, with all its processes."""
         if not await self._launcher.stop_setup(session_id, by=by):
-            await self._runners.send_request(session_id, do="stop", by=by)
+            await self._runners.send_request(session_id, do=runner_requests.STOP, by=by)
 
     async def stop_setup(self, session_id: str, *, by: str) -> None:
         """Stop only the set-up of a session that has no program yet."""
@@ -29,9 +30,10 @@ class ProgramStopper:
     async def stopped_by(self, session_id: str) -> str | None:
         """Return the name of the caller that has asked the program to stop, or None."""
         try:
-            name = (await self._runners.send_request(session_id, do="state")).get("stopping")
+            state = await self._runners.send_request(session_id, do=runner_requests.STATE)
         except errors.Conflict:
             return None
+        name = state.get(runner_requests.STOPPING)
         return str(name) if name else None
 
     async def is_ending(self, session_id: str) -> bool:
@@ -46,4 +48,5 @@ class ProgramStopper:
 
     async def has_viewer(self, session_id: str) -> bool:
         """Return whether a terminal is attached to the session's program."""
-        return bool((await self._runners.send_request(session_id, do="state")).get("attached"))
+        state = await self._runners.send_request(session_id, do=runner_requests.STATE)
+        return bool(state.get(runner_requests.ATTACHED))

@@ -16,7 +16,7 @@ from maestro.services.access import session_relations
 from maestro.services.runners.runners import Runners
 from maestro.store.base import Store, Tx
 from maestro.text import redaction
-from maestro.wire import runner_folder
+from maestro.wire import runner_folder, runner_requests
 
 
 class Terminals:
@@ -68,8 +68,8 @@ class Terminals:
                 hint=f"maestro session logs {session.name} shows its last output.",
             )
         _require_spawned(session, is_spawned=is_spawned)
-        state = await self._runners.send_request(session.id, do="state")
-        if not state["terminal"]:
+        state = await self._runners.send_request(session.id, do=runner_requests.STATE)
+        if not state[runner_requests.TERMINAL]:
             raise errors.Conflict(
                 f"{session.name} runs without a terminal.",
                 hint=f"maestro session logs {session.name} -f follows its output; "
@@ -79,9 +79,9 @@ class Terminals:
             session_id=session.id,
             name=session.name,
             folder=str(self._runners.session_folder(session.id).absolute()),
-            columns=state["columns"],
-            rows=state["rows"],
-            attached=state["attached"],
+            columns=state[runner_requests.COLUMNS],
+            rows=state[runner_requests.ROWS],
+            attached=state[runner_requests.ATTACHED],
         )
 
     async def _wait_for_transcript(self, session: Session, *, is_spawned: bool) -> None:
@@ -89,7 +89,7 @@ class Terminals:
         _require_spawned(session, is_spawned=is_spawned)
         if session.ended_at is None and self._runners.has_own_runner(session.id):
             with contextlib.suppress(errors.Conflict):  # the runner has just ended: its transcript exists
-                await self._runners.send_request(session.id, do="state")
+                await self._runners.send_request(session.id, do=runner_requests.STATE)
 
 
 def _require_spawned(session: Session, *, is_spawned: bool) -> None:

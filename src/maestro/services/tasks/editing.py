@@ -206,7 +206,7 @@ def list_tasks(tx: Tx, caller: Caller, request: ops.ListTasks) -> ops.TaskList:
     return _page(caller, listed, request.limit)
 
 
-def list_ready_tasks(tx: Tx, caller: Caller, request: ops.ReadyTasks) -> ops.TaskList:
+def list_ready_tasks(tx: Tx, caller: Caller, request: ops.ReadyTasks) -> ops.ReadyTaskList:
     project = find_project(tx, caller, request.project)
     parent = find_task(tx, caller, request.parent, project=project.id) if request.parent else None
     listed = tx.tasks.list_ready(
@@ -218,7 +218,14 @@ def list_ready_tasks(tx: Tx, caller: Caller, request: ops.ReadyTasks) -> ops.Tas
     has_more = len(listed) > request.limit
     shown = redact_tasks(caller, listed[: request.limit])
     cursor = f"{shown[-1].priority.rank}.{shown[-1].number}" if has_more else None
-    return ops.TaskList(tasks=shown, cursor=cursor)
+    is_empty = not shown and not request.cursor and parent is None
+    return ops.ReadyTaskList(tasks=shown, cursor=cursor, not_ready=_count_open(tx, project) if is_empty else {})
+
+
+def _count_open(tx: Tx, project: Project) -> dict[str, int]:
+    """Return the number of open tasks of a project by status."""
+    counts, _ = tx.tasks.count_by_status(project.id)
+    return {status: count for status, count in counts.items() if TaskStatus(status) not in tasks.FINAL_STATUSES}
 
 
 def list_blocked_tasks(tx: Tx, caller: Caller, request: ops.TaskPage) -> ops.WaitingTasks:

@@ -7,7 +7,7 @@ from datetime import datetime
 
 import msgspec
 
-from maestro.core.clock import from_micros_or_none, to_micros, to_micros_or_none
+from maestro.core.clock import to_micros, to_micros_or_none
 from maestro.domain.conversations import (
     AskPolicy,
     DriverKind,

@@ -596,8 +596,6 @@ CREATE INDEX shared_reads_partly_shown ON shared_reads (session_id, mailbox, mes
 
 CREATE INDEX conversations_idle ON conversations (turn) WHERE turn = 'idle';
 
-CREATE INDEX conversations_parked ON conversations (parked_until) WHERE parked_until IS NOT NULL;
-
 CREATE UNIQUE INDEX tracker_issues_by_ref ON tracker_issues (project_id, ref) WHERE ref IS NOT NULL;
 
 CREATE INDEX asks_by_project ON asks (project_id, substr(id, 5));

@@ -13,8 +13,6 @@ from maestro.wire import frames
 
 columns_max = 10_000
 
-_HEAD_FIELDS = 6
-
 
 class ProtocolViolation(Exception):
     """The other end violates the protocol."""
@@ -48,14 +46,14 @@ async def read_frame(reader: asyncio.StreamReader) -> tuple[bytes, bytes]:
 
 def decode_invocation(payload: bytes) -> Invocation:
     """Decode the payload of a request frame. Raise ProtocolViolation if the payload is not a request."""
-    head, separator, rest = payload.partition(b"\0\0")
-    fields = head.split(b"\0")
-    if not separator or len(fields) < _HEAD_FIELDS or not fields[0].startswith(b"maestro/"):
-        raise ProtocolViolation("a payload that is not a request")
-    protocol, client, version, terminals, columns, directory = fields[:_HEAD_FIELDS]
+    try:
+        fields, arguments = frames.unpack_request(payload)
+    except ValueError as error:
+        raise ProtocolViolation(str(error)) from None
+    protocol, client, version, terminals, columns, directory = fields[: frames.REQUEST_FIELDS]
     tty = [mark == ord("1") for mark in terminals.ljust(3, b"0")]
     return Invocation(
-        arguments=rest.split(b"\0")[:-1],
+        arguments=arguments,
         protocol=_decode_text(protocol),
         client=_decode_text(client),
         version=_decode_text(version),
@@ -64,7 +62,7 @@ def decode_invocation(payload: bytes) -> Invocation:
         stderr_tty=tty[2],
         columns=min(int(columns), columns_max) if columns.isdigit() and len(columns) < 10 else 0,
         directory=_decode_directory(directory),
-        environment=_decode_environment(fields[_HEAD_FIELDS:]),
+        environment=_decode_environment(fields[frames.REQUEST_FIELDS :]),
     )
 
 

@@ -13,6 +13,9 @@ _SYNONYMS: dict[str, tuple[str, ...]] = {
     # commands
     "ls": ("list",),
     "new": ("create", "add", "register"),
+    "create": ("open", "register", "spawn"),
+    "read": ("inbox", "show"),
+    "show": ("list",),
     "add": ("create",),
     "open": ("create", "reopen"),
     "make": ("create",),
@@ -81,9 +84,12 @@ _SYNONYMS: dict[str, tuple[str, ...]] = {
 }
 
 
+_NEVER_SUGGESTED = frozenset({"restore"})  # replaces all data: a person who follows a suggestion must lose nothing
+
+
 def nearest_choices(word: str, choices: Iterable[str]) -> list[str]:
     """Return the choices that `word` may stand for, likeliest first; empty without a near choice."""
-    unique_choices = list(dict.fromkeys(choices))
+    unique_choices = [choice for choice in dict.fromkeys(choices) if choice not in _NEVER_SUGGESTED]
     simple = _normal_form(word)
     by_form = {_normal_form(choice): choice for choice in unique_choices}
     if simple in by_form:

@@ -82,7 +82,6 @@ async def test_a_conversation_keeps_every_field(store: Store, converse: Enter, c
     assert (changed.turn, changed.turn_at, changed.tool_conversation_id) == (TurnState.IDLE, later, "c-1")
     assert (changed.parked_until, changed.reminded) == (later, ReminderState.IGNORED)
     assert (changed.last_event_number, changed.record_file) == (77, "/transcript")
-    assert await store.read(lambda tx: tx.conversations.next_parking_end()) == later
     assert await store.read(lambda tx: tx.conversations.get("ses_unknown")) is None
 
 

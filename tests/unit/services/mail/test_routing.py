@@ -212,3 +212,12 @@ async def test_mail_to_a_session_in_a_cycle_of_ended_successors_goes_to_the_pers
     await world.end(one)
     await world.end(two)
     assert (await resolve(world, one.name)).mailbox == HUMAN_MAILBOX
+
+
+async def test_a_checkout_address_with_the_project_first_is_answered_with_the_right_order(world: World) -> None:
+    with pytest.raises(errors.NotFound) as refused:
+        await resolve(world, "vc/dave")
+    assert refused.value.hint == "Did you mean dave/vc?"
+    with pytest.raises(errors.NotFound) as refused:
+        await resolve(world, "vc/erin")
+    assert "project show" in refused.value.hint

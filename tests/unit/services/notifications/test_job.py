@@ -192,3 +192,15 @@ async def test_old_notifications_are_deleted_and_the_announcement_of_an_open_ask
     await open_ask(world, worker, "A new one?")
     await run_due(world, job)
     assert [kind for kind, _, _ in await states(world)] == ["ask.opened", "ask.opened"]
+
+
+async def test_a_desktop_shows_each_notification_once_also_if_its_program_fails(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    worker = await world.join("w")
+    await open_ask(world, worker)
+    job = NotificationJob(world.store, [DesktopChannel()], with_content=False)
+    await run_due(world, job)
+    assert await states(world) == [("ask.opened", 1, False)]
+    assert (await world.do(list_notifications, ops.ListNotifications(failed=True))).notifications == []

@@ -13,7 +13,7 @@ from maestro.domain.recovery import RecoveryStep, SessionRecovery
 from maestro.domain.runs import Run
 from maestro.operations import sessions as session_ops
 from maestro.operations.members import EditMember
-from maestro.operations.sessions import GrantSession
+from maestro.operations.session_settings import GrantSession
 from maestro.services.members import registry as members
 from maestro.services.runs import rights
 from maestro.services.sessions import adoption, lifecycle

@@ -17,6 +17,7 @@ from maestro.domain.tasks import TaskStatus
 from maestro.operations import spawning as ops
 from maestro.services.supervision import runner_reports
 from maestro.system import processes
+from maestro.wire.runner_reports import BY_SIGNAL
 
 SECRET = "secret of start"
 
@@ -92,7 +93,7 @@ async def test_the_end_of_a_program_sets_the_status_of_its_session_and_its_task(
 
 
 async def test_a_session_whose_program_ended_by_a_signal_from_outside_is_lost(program: Program) -> None:
-    await program.report("exited", code=None, asked=runner_reports.BY_SIGNAL)
+    await program.report("exited", code=None, asked=BY_SIGNAL)
     assert await program.status() is SessionStatus.LOST
 
 

@@ -297,3 +297,15 @@ class TestDetails:
         assert (shown.title, shown.description, shown.gates, shown.reports) == ("t", "", [], [])
         listed = await world.do(editing.list_tasks, ListTasks(project="vc"), by=stranger)
         assert listed.tasks[0].description == ""
+
+
+async def test_a_list_without_a_ready_task_counts_the_open_tasks_by_status(world: World) -> None:
+    ready = ReadyTasks(project="vc")
+    assert (await world.do(editing.list_ready_tasks, ready)).not_ready == {}
+    worker = await world.join("w")
+    held = await world.task(held_by=worker)
+    await world.task(depends_on=[held.id])
+    listed = await world.do(editing.list_ready_tasks, ready)
+    assert listed.tasks == [] and listed.not_ready == {"in_progress": 1, "todo": 1}
+    await world.task()
+    assert (await world.do(editing.list_ready_tasks, ready)).not_ready == {}

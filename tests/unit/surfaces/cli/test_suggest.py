@@ -19,6 +19,9 @@ from maestro.surfaces.cli import suggest
         ("in-progress", ["todo", "in_progress"], "in_progress"),
         ("DONE", ["todo", "complete"], "complete"),
         ("urgent", ["critical", "low"], "critical"),
+        ("create", ["open", "list", "show"], "open"),
+        ("read", ["inbox", "send", "show"], "inbox"),
+        ("show", ["list"], "list"),
     ],
 )
 def test_the_nearest_choice_is_found_for_a_misspelt_or_similar_word(
@@ -34,3 +37,7 @@ def test_no_choice_is_suggested_for_an_unrelated_word() -> None:
 
 def test_the_suggestion_names_all_nearest_choices() -> None:
     assert suggest.did_you_mean(["on", "depends-on"], dashes="--") == "; did you mean `--on` or `--depends-on`?"
+
+
+def test_a_restore_is_never_suggested() -> None:
+    assert suggest.nearest_choices("store", ["restore", "list"]) == []

@@ -66,6 +66,7 @@ from maestro.surfaces.cli.render.style import View, safe_line
 RENDERERS: dict[type, Renderer] = {
     domain_tasks.Task: tasks.render_task,
     task_ops.TaskList: tasks.render_task_list,
+    task_ops.ReadyTaskList: tasks.render_ready_list,
     tracker_ops.TrackerStatus: trackers.render_tracker_status,
     task_ops.WaitingTasks: tasks.render_waiting_tasks,
     task_ops.WaitedTasks: tasks.render_waited_tasks,

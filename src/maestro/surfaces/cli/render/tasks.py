@@ -77,6 +77,17 @@ def render_task_list(value: ops.TaskList, view: View) -> Rendered:
     return Rendered(task_table(value.tasks, view), notes)
 
 
+def render_ready_list(value: ops.ReadyTaskList, view: View) -> Rendered:
+    if value.tasks or not value.not_ready:
+        return render_task_list(value, view)
+    return Rendered(notes=[_not_ready_note(value)])
+
+
+def _not_ready_note(value: ops.ReadyTaskList) -> str:
+    counts = ", ".join(f"{count} {status}" for status, count in value.not_ready.items())
+    return f"no task is ready ({counts}); `maestro task blocked` shows why tasks wait"
+
+
 def render_waiting_tasks(value: ops.WaitingTasks, view: View) -> Rendered:
     if not value.tasks:
         return Rendered(notes=["no task is blocked"])

@@ -160,3 +160,11 @@ def test_the_detail_of_a_task_shows_all_its_facts_uncut() -> None:
 def test_notes_tell_that_no_task_is_blocked_and_that_no_tasks_exist() -> None:
     assert answers.render_answer(ops.WaitingTasks(tasks=[]), View()).notes == ["no task is blocked"]
     assert answers.render_answer(ops.TaskTree(tasks=[]), View()).notes == ["no tasks"]
+
+
+def test_a_list_without_a_ready_task_says_why() -> None:
+    assert answers.render_answer(ops.ReadyTaskList(tasks=[]), View()).notes == ["no tasks"]
+    waiting = ops.ReadyTaskList(tasks=[], not_ready={"todo": 3, "in_progress": 1})
+    assert answers.render_answer(waiting, View()).notes == [
+        "no task is ready (3 todo, 1 in_progress); `maestro task blocked` shows why tasks wait"
+    ]
