@@ -128,6 +128,8 @@ class HookHandler:
         snapshot = await self._store.read(lambda tx: read_snapshot(tx, caller, event, state), quick=True)
         if state.unconfirmed_receipts is None:
             state.unconfirmed_receipts = list(snapshot.unconfirmed_receipts)
+        if window_asks.may_end_dialog(event):
+            state.may_have_window_asks = snapshot.has_window_asks
         if event.moment is HookMoment.COMPACTS and not event.is_from_subagent:
             state.is_primer_due = True  # shown with the next reply that can carry text
         return snapshot
@@ -180,9 +182,12 @@ class HookHandler:
         if decided is not None:
             return decided
         await before_hold()
-        if snapshot.conversation is None:
-            return await self._permission_holds.hold_call(caller, event, has_window=snapshot.spawn is None)
         state = self._states.state_of(caller.name)
+        if snapshot.conversation is None:
+            try:
+                return await self._permission_holds.hold_call(caller, event, has_window=snapshot.spawn is None)
+            finally:
+                state.may_have_window_asks = True  # the ask may be left to the window
         state.waiting_hooks += 1
         try:
             await self._store.write(
@@ -274,6 +279,7 @@ class HookHandler:
             state.mail_being_marked_read = state.mail_being_marked_read.union(*map(receipts.sequence_numbers, read))
             work.append(lambda tx: unconfirmed_mail.mark_read(tx, caller, read, via=via))
         if window_asks.shows_dialog(event) and snapshot.has_own_window:
+            state.may_have_window_asks = True
             work.append(lambda tx: window_asks.open_window_ask(tx, caller, event))
         elif snapshot.has_window_asks and window_asks.may_end_dialog(event):
             work.append(lambda tx: window_asks.withdraw_answered(tx, caller, event))

@@ -27,6 +27,7 @@ class HookState:
     is_primer_due: bool = False
     model_was_asked: bool = False  # since the newest reply with mail
     agent_refusal_at: datetime | None = None  # when critical mail of an agent last refused a tool call
+    may_have_window_asks: bool = True  # False: no ask waits in the session's own window, so no look is needed
     turn_event_at: datetime | None = None  # when a hook event last reported a turn
 
     def take_back_reply(self, receipt: str) -> None:

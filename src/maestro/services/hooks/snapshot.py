@@ -81,7 +81,10 @@ def read_snapshot(tx: Tx, caller: Caller, event: HookEvent, state: HookState) ->
     count_max = limits.hook_messages_max
     has_more_mail = len(mail) > count_max
     has_window_asks = (
-        conversation is None and window_asks.may_end_dialog(event) and bool(tx.asks.in_window_of(session.id, limit=1))
+        conversation is None
+        and state.may_have_window_asks
+        and window_asks.may_end_dialog(event)
+        and bool(tx.asks.in_window_of(session.id, limit=1))
     )
     return HookSnapshot(
         tx.at,
