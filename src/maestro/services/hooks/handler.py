@@ -280,7 +280,8 @@ class HookHandler:
             work.append(lambda tx: unconfirmed_mail.mark_read(tx, caller, read, via=via))
         if window_asks.shows_dialog(event) and snapshot.has_own_window:
             state.may_have_window_asks = True
-            work.append(lambda tx: window_asks.open_window_ask(tx, caller, event))
+            may_ask = self._permission_holds.is_within_quota
+            work.append(lambda tx: window_asks.open_window_ask(tx, caller, event, may_ask=may_ask))
         elif snapshot.has_window_asks and window_asks.may_end_dialog(event):
             work.append(lambda tx: window_asks.withdraw_answered(tx, caller, event))
         outlived = self._permission_holds.outlived_asks(caller, event)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
-from maestro.core import limits
+from maestro.core import errors, limits
 from maestro.domain import asks as rules
 from maestro.domain.asks import Ask
 from maestro.domain.callers import Caller
@@ -95,6 +95,14 @@ class PermissionHolds:
         reply = _reply_for_answer(event, answered.answer or "")
         self._recent_replies[key] = (time.monotonic() + _REPEAT_SECONDS, reply)
         return reply
+
+    def is_within_quota(self, tx: Tx, caller: Caller) -> bool:
+        """Count a new ask of the caller; return whether the caller may open the ask."""
+        try:
+            self._may_ask(tx, caller)
+        except errors.LimitReached:
+            return False
+        return True
 
     def _recent_reply(self, key: _Key) -> HookReply | None:
         """Return the reply that the same call got a moment ago.

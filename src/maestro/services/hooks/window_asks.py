@@ -7,6 +7,7 @@ withdraws the ask when a later hook event shows that the dialog is gone.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 
 from maestro.core import limits
 from maestro.domain import asks as rules
@@ -36,15 +37,17 @@ def may_end_dialog(event: HookEvent) -> bool:
     return event.moment in _NO_DIALOG or event.moment is HookMoment.AFTER_TOOL
 
 
-def open_window_ask(tx: Tx, caller: Caller, event: HookEvent) -> None:
+def open_window_ask(tx: Tx, caller: Caller, event: HookEvent, *, may_ask: Callable[[Tx, Caller], bool]) -> None:
     """Open an ask for the dialog that a hand-started program shows in its own window.
 
     A program may report one dialog twice: first the permission request, seconds later a notification for the person.
+    `may_ask` is False for a session with too many asks: an agent could otherwise report dialogs without end.
     """
     session = session_relations.own_session(tx, caller)
     is_notification = event.moment is HookMoment.WAITS
     digest = _dialog_digest(event)
-    if asks.has_open_asks(tx, session) if is_notification else _is_open(tx, caller, digest):
+    is_known = asks.has_open_asks(tx, session) if is_notification else _is_open(tx, caller, digest)
+    if is_known or not may_ask(tx, caller):
         return
     question, chars_max = event.question, limits.subject_chars_max
     title = question.title if question else event.summary or f"{event.tool} waits for the person"

@@ -19,6 +19,7 @@ from maestro.services.runners.runners import Runners
 from maestro.tools.hook_dialect import EMPTY_REPLY, HookEvent, HookMoment, HookReply
 
 World = Any
+ASKS_MAX = 3
 TOUCH, OTHER = "Bash: touch made", "Bash: make test"
 
 
@@ -29,8 +30,12 @@ class Window:
         self.world = world
         self.caller = caller
         self.tool = tool
-        holds = PermissionHolds(world.store, world.hub)
+        holds = PermissionHolds(world.store, world.hub, may_ask=self.count_ask)
         self.handler = HookHandler(world.store, holds, SelfWaits(Runners(Path())))
+
+    def count_ask(self, tx: Any, caller: Any) -> None:
+        if tx.asks.count_open(caller.name) >= ASKS_MAX:
+            raise errors.LimitReached("Too many asks.")
 
     async def fire(self, moment: HookMoment, summary: str = "", **fields: Any) -> HookReply:
         event = HookEvent(
@@ -116,3 +121,10 @@ async def test_the_ask_of_a_window_ends_with_its_session(codex: Window) -> None:
     (ask,) = await codex.open_asks()
     await codex.world.end(codex.caller)
     assert (await codex.world.store.read(lambda tx: tx.asks.get(ask.id))).status is AskStatus.WITHDRAWN
+
+
+async def test_a_session_with_too_many_asks_opens_no_more(codex: Window) -> None:
+    for number in range(ASKS_MAX + 2):
+        assert await codex.fire(HookMoment.ASKS, f"Bash: touch {number}") is EMPTY_REPLY
+    assert len(await codex.open_asks()) == ASKS_MAX
+    assert (await codex.world.session(codex.caller)).status is SessionStatus.NEEDS_INPUT
