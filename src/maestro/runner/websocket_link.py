@@ -18,7 +18,7 @@ _CONNECT_SECONDS_MAX = 60.0
 
 
 class WebSocketLink:
-    """One connection, made as soon as the program listens. Earlier lines are kept until then."""
+    """One connection, made as soon as the program listens. Lines wait until the handshake is done."""
 
     def __init__(
         self,
@@ -97,7 +97,7 @@ class WebSocketLink:
         except BlockingIOError:
             pass
         except OSError as error:
-            self._close_after_loss(f"the program does not listen any more: {error}")
+            self._close_after_loss(f"the connection to the program is broken: {error}")
             return
         events = selectors.EVENT_READ | (selectors.EVENT_WRITE if self._out else 0)
         self._selector.modify(self._sock, events, self._handle_events)

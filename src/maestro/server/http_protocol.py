@@ -36,7 +36,7 @@ _NOT_HTTP = _encode_refusal(
     "400 Bad Request", Invalid("The data is not an HTTP request, or its address is too long.")
 )
 _TOO_SLOW = _encode_refusal(
-    "408 Request Timeout", TimedOut("The head of the request, with a token, did not arrive in time.")
+    "408 Request Timeout", TimedOut("No complete request head with a valid token arrived in time.")
 )
 _TOO_MANY = _encode_refusal("503 Service Unavailable", LimitReached("Too many connections are open without a token."))
 
@@ -49,7 +49,7 @@ class TcpOutcome:
     """How a connection ended: whether the client has read every answer. An answer with mail depends on this."""
 
     is_watched = False  # an answer with mail was sent over the connection
-    is_broken = False  # the client left, and has not read every answer, or may not have
+    is_broken = False  # the client left, perhaps without reading every answer
 
     def note_client_close(self, descriptor: int) -> None:
         """Find out whether a client that closed its end has read every answer.

@@ -43,7 +43,10 @@ def _require_no_loss(home: Path, copy: Path) -> None:
 
 @contextlib.contextmanager
 def _without_server(home: Path) -> Iterator[None]:
-    """Keep servers out of the data directory during the backup. A read-only directory allows only a shared lock."""
+    """Keep servers out of the data directory during the backup.
+
+    The lock file is opened for reading, because the directory may be read-only. A shared lock keeps servers out.
+    """
     try:
         descriptor = os.open(home / LOCK, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -53,7 +56,9 @@ def _without_server(home: Path) -> Iterator[None]:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
         yield
     except BlockingIOError as error:
-        raise errors.DataInUse(f"A server uses {home}.", hint="Try again: the server writes the backup.") from error
+        raise errors.DataInUse(
+            f"Another process uses {home}.", hint="Try again: a running server then writes the backup itself."
+        ) from error
     finally:
         os.close(descriptor)
 

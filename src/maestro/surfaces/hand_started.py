@@ -6,10 +6,12 @@ The MCP servers and hooks are processes below the agent, so all of them belong t
 from __future__ import annotations
 
 import contextlib
+import re
 from dataclasses import dataclass
 
-from maestro.core import errors
+from maestro.core import errors, limits
 from maestro.domain.callers import Caller
+from maestro.domain.identity import RESERVED_NAMES
 from maestro.domain.sessions import SessionMode
 from maestro.operations import projects, sessions
 from maestro.operations.app import App, SocketPeer
@@ -28,6 +30,17 @@ class UnregisteredAgent:
     tool: str | None
     mode: SessionMode = SessionMode.EXECUTE
     through_shell: bool = False  # programs start their hooks through a shell that leads its own process session
+
+
+def default_name(tool: str | None, client: str = "") -> str:
+    """Return the name of a session without a name of its own: its tool, else the name of its MCP client.
+
+    `session.register` adds the first free number if a live session has the name.
+    """
+    if tool is not None:
+        return tool
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", client)[: limits.name_chars_max - 8].strip("._-")
+    return name if name and name not in RESERVED_NAMES else "assistant"
 
 
 async def register_agent(app: App, person: Caller, agent: UnregisteredAgent) -> Caller:

@@ -107,7 +107,7 @@ def _open_regular(folder: int, name: str, *, shown: str) -> BufferedReader:
 
 
 def _mode_of(folder: int, name: str, *, shown: str) -> int:
-    """Return the mode for the written file: the mode of the file in its place, if any. Refuse links and devices."""
+    """Return the mode for the written file: the mode of the file in its place. Refuse all but a regular file."""
     try:
         mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
     except FileNotFoundError:
@@ -122,8 +122,8 @@ def _refuse_link(folder: int, name: str, *, shown: str) -> None:
     with contextlib.suppress(FileNotFoundError):
         if stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
             raise Invalid(
-                f"{shown} cannot be used: {name} is a symbolic link, and Maestro follows no links in a checkout.",
-                hint=f"Replace the link {name} by a file or folder.",
+                f"{shown} cannot be used: {name} is a symbolic link, and Maestro follows no links here.",
+                hint=f"Replace the link {name} with a file or folder.",
             )
 
 

@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
+from maestro.surfaces.hand_started import default_name
 from maestro.testing.live import PYTHON_CLIENT, LiveServer
 from maestro.testing.mcp_wire import tool_call_message
 
@@ -111,3 +113,16 @@ def test_an_agent_outside_of_any_project_gets_the_remedy_with_every_call(live: L
     found = agent(live, nowhere, "inbox")
     for answer in found["answers"]:
         assert answer["isError"] and "maestro init" in answer["content"][0]["text"]
+
+
+@pytest.mark.parametrize(
+    ("tool", "client", "name"),
+    [
+        ("claude", "claude-code", "claude"),
+        (None, "My IDE!", "My-IDE"),
+        (None, "human", "assistant"),
+        (None, "", "assistant"),
+    ],
+)
+def test_an_agent_is_named_after_its_tool_else_after_its_client(tool: str | None, client: str, name: str) -> None:
+    assert default_name(tool, client) == name

@@ -6,7 +6,15 @@ from pathlib import Path, PurePosixPath
 
 from maestro.core import errors, limits
 from maestro.domain.callers import Caller
-from maestro.domain.links import LinkEntry, LinkSource, check_link_name, put_entry, read_entries, remove_entry
+from maestro.domain.links import (
+    LinkEntry,
+    LinkSource,
+    ProjectLink,
+    check_link_name,
+    put_entry,
+    read_entries,
+    remove_entry,
+)
 from maestro.domain.projects import Workspace
 from maestro.operations import projects as ops
 from maestro.services.projects.discovery import ProjectDiscovery, identity_of
@@ -15,6 +23,7 @@ from maestro.store.base import Store
 from maestro.system import checkout_files
 
 _IGNORE = "local.toml"
+_PATH_KEY = "path:"  # begins the key of a project without a remote
 
 
 class ProjectLinking:
@@ -31,8 +40,7 @@ class ProjectLinking:
         name, source = check_link_name(request.name), _settings_file(request)
         remote, path = request.remote, request.path
         if not (remote or path):
-            link = await self._discovery.find_by_convention(workspace, name)
-            remote, path = ("", link.path) if ":" in link.key else (f"https://{link.key}", "")
+            remote, path = _address_of(await self._discovery.find_by_convention(workspace, name))
         entry = LinkEntry(name=name, source=source, remote=remote, path=path)
         await identity_of(self._store, entry, base=workspace.path)
         text = _read_text(workspace, source.value)
@@ -63,6 +71,18 @@ class ProjectLinking:
         notes = await self._discovery.refresh_settings(caller, workspace)
         links = await self._store.read(lambda tx: tx.links.of_workspace(workspace.id), quick=True)
         return ops.ProjectLinks(links=links, notes=notes)
+
+
+def _address_of(link: ProjectLink) -> tuple[str, str]:
+    """Return the remote of a project, or the path of a project without a remote. One of both is empty."""
+    if ":" not in link.key:
+        return f"https://{link.key}", ""
+    path = link.path or (link.key.removeprefix(_PATH_KEY) if link.key.startswith(_PATH_KEY) else "")
+    if not path:
+        raise errors.Invalid(
+            f"The project {link.project} has no remote.", hint="Give the directory of its checkout: --path FOLDER"
+        )
+    return "", path
 
 
 def _settings_file(request: ops.LinkProject) -> LinkSource:

@@ -57,7 +57,7 @@ def _children(tx: Tx, parent_id: str, *, without: str = "") -> tuple[primer.Prim
     children = tx.sessions.list_children(parent_id, limit=_ITEMS_MAX)
     live = [session for session in children if session.id != without and session.status not in ENDED_STATUSES]
     return tuple(
-        _primer_contact(contact_of(session, at=tx.at, seconds=limits.session_lease_seconds)) for session in live
+        _primer_contact(contact_of(session, at=tx.at, seconds=limits.presence_online_seconds_max)) for session in live
     )
 
 

@@ -96,7 +96,7 @@ def _children(tx: Tx, parent_id: str) -> list[Session]:
 
 
 def _contact(tx: Tx, session: Session) -> Contact:
-    return contact_of(session, at=tx.at, seconds=limits.session_lease_seconds)
+    return contact_of(session, at=tx.at, seconds=limits.presence_online_seconds_max)
 
 
 def require_live_session(session: Session) -> None:

@@ -14,7 +14,7 @@ from typing import Protocol
 from maestro.core import errors, limits
 from maestro.domain.callers import Caller, Role
 from maestro.operations.app import App, SocketPeer
-from maestro.surfaces.hand_started import UnregisteredAgent, register_agent
+from maestro.surfaces.hand_started import UnregisteredAgent, default_name, register_agent
 from maestro.surfaces.hooks.answers import HookAnswer, HookAnswers
 from maestro.surfaces.refusal_log import REFUSAL_LOG
 from maestro.tools.hook_dialect import HookEvent
@@ -42,7 +42,7 @@ class HookCommand:
         self._app = app
         self._hooks = hooks
         self._without_project: dict[tuple[str, str], float] = {}
-        self._arrival_lock = asyncio.Lock()
+        self._registration_lock = asyncio.Lock()
 
     async def serve_hook(
         self, client: HookClient, arguments: list[str], *, peer: SocketPeer | None, directory: str, token: str
@@ -92,15 +92,14 @@ class HookCommand:
         tool_and_directory = (hook_event.tool, directory)
         if self._without_project.get(tool_and_directory, 0.0) > time.monotonic():
             raise errors.NotFound(f"{directory} belongs to no project.", hint="Register the project: maestro init")
-        async with self._arrival_lock:
+        async with self._registration_lock:
             caller = await self._app.identify(token="", peer=peer)
             if caller.role is not Role.PERSON:
                 return caller
             try:
-                arrival = UnregisteredAgent(
-                    peer, directory, name=hook_event.tool, tool=hook_event.tool, through_shell=True
-                )
-                return await register_agent(self._app, caller, arrival)
+                name = default_name(hook_event.tool)
+                agent = UnregisteredAgent(peer, directory, name=name, tool=hook_event.tool, through_shell=True)
+                return await register_agent(self._app, caller, agent)
             except errors.NotFound:
                 self._remember_without_project(tool_and_directory)
                 raise

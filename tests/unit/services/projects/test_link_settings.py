@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -139,3 +140,15 @@ async def test_a_session_links_only_in_checkouts_of_its_own_project(
     with pytest.raises(errors.NotPermitted, match="does not belong to engine"):
         await link(checkouts, engine, by=stranger, remote=REMOTE)
     assert len((await link(checkouts, engine, by=own, remote=REMOTE)).links) == 1
+
+
+async def test_a_link_to_a_project_of_this_server_without_a_remote_gets_its_path(
+    checkouts: Checkouts, engine: Path, tmp_path: Path
+) -> None:
+    elsewhere = tmp_path / "elsewhere" / "boiler"
+    elsewhere.mkdir(parents=True)
+    subprocess.run(["git", "init", "-q", str(elsewhere)], check=True)
+    known = await checkouts.init(elsewhere, name="boiler")
+    linked = await link(checkouts, engine)
+    assert [found.project_id for found in linked.links] == [known.project.id]
+    assert f'path = "{elsewhere}"' in settings(engine)

@@ -10,19 +10,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
-from maestro.core import errors, limits
+from maestro.core import errors
 from maestro.domain.callers import Caller, Role
-from maestro.domain.identity import RESERVED_NAMES
 from maestro.domain.sessions import SessionMode
 from maestro.operations.app import SocketPeer
-from maestro.surfaces.hand_started import UnregisteredAgent, register_agent
+from maestro.surfaces.hand_started import UnregisteredAgent, default_name, register_agent
 from maestro.surfaces.mcp.fast_path.results import FastPath
 from maestro.surfaces.mcp.ports import Host
 from maestro.surfaces.mcp.sdk.lazy_engine import LazyEngine
@@ -93,7 +91,7 @@ class PipeConnection:
         agent = UnregisteredAgent(
             self._origin.peer,
             self._origin.directory,
-            name=environment.get(NAME_VARIABLE) or tool or _session_name(client),
+            name=environment.get(NAME_VARIABLE) or default_name(tool, client),
             tool=tool,
             mode=_parse_mode(environment.get(MODE_VARIABLE, "")),
         )
@@ -148,12 +146,6 @@ class StdioServer:
 
 def _cancel_task(task: asyncio.Task[Any]) -> None:
     task.cancel()
-
-
-def _session_name(client: str) -> str:
-    """Return a client's name in the form of a session's name."""
-    name = re.sub(r"[^A-Za-z0-9._-]+", "-", client)[: limits.name_chars_max - 8].strip("._-")
-    return name if name and name not in RESERVED_NAMES else "assistant"
 
 
 def _parse_mode(text: str) -> SessionMode:
