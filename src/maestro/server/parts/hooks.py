@@ -27,12 +27,7 @@ class HookPart(Part, frozen=True, kw_only=True):
 
 
 def build_hooks(base: ServerBase, quotas: QuotaPart, runners: RunnerPart) -> HookPart:
-    holds = PermissionHolds(
-        base.store,
-        base.hub,
-        may_ask=quotas.quotas.count_ask,
-        on_left_to_window=lambda: base.background_jobs.nudge_job(WindowAskJob.name),
-    )
+    holds = PermissionHolds(base.store, base.hub, may_ask=quotas.quotas.count_ask)
     handler = HookHandler(base.store, holds, SelfWaits(runners.runners))
     firings = HookFirings(base.store, base.clock)
     late_hooks = LateHookJob(base.store, handler, base.home, clock=base.clock)

@@ -184,10 +184,7 @@ class HookHandler:
         await before_hold()
         state = self._states.state_of(caller.name)
         if snapshot.conversation is None:
-            try:
-                return await self._permission_holds.hold_call(caller, event, has_window=snapshot.spawn is None)
-            finally:
-                state.may_have_window_asks = True  # the ask may be left to the window
+            return await self._permission_holds.hold_call(caller, event, has_window=snapshot.spawn is None)
         state.waiting_hooks += 1
         try:
             await self._store.write(

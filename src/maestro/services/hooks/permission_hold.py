@@ -14,12 +14,14 @@ from maestro.domain import asks as rules
 from maestro.domain.asks import Ask
 from maestro.domain.callers import Caller
 from maestro.domain.messages import MessageType, ReceiptStep, ReceivedMessage
+from maestro.domain.sessions import SessionStatus, StatusSource
 from maestro.events.hub import Hub
 from maestro.operations import asks as ops
 from maestro.services.access import session_relations
 from maestro.services.asks import asks
 from maestro.services.asks.withdrawal import withdraw_asks
 from maestro.services.mail import receipts
+from maestro.services.sessions import status
 from maestro.store.base import Store, Tx
 from maestro.store.repositories.deliveries import MessageFilter
 from maestro.tools.hook_dialect import EMPTY_REPLY, HookEvent, HookMoment, HookReply, ReplyKind
@@ -52,13 +54,10 @@ class PermissionHolds:
         hub: Hub,
         *,
         may_ask: Callable[[Tx, Caller], None] = _allow_all,
-        on_left_to_window: Callable[[], None] = lambda: None,
     ) -> None:
-        """`may_ask` refuses an ask that exceeds a quota. `on_left_to_window` is called when an ask waits only in its
-        session's own window."""
+        """`may_ask` refuses an ask that exceeds a quota."""
         self._store = store
         self._may_ask = may_ask
-        self._on_left_to_window = on_left_to_window
         self._hub = hub
         self._held: dict[_Key, _Held] = {}
         self._recent_replies: dict[_Key, tuple[float, HookReply]] = {}  # kept for _REPEAT_SECONDS
@@ -67,13 +66,13 @@ class PermissionHolds:
         """Return the person's answer as a reply.
 
         When the hook goes away or waits too long, withdraw the ask and return no reply. The program then falls back
-        to its own behaviour, which never allows the call. `has_window`: the program shows its own dialog too, and the
-        ask stays open there until the dialog is gone.
+        to its own behaviour, which never allows the call. `has_window`: the program shows its own dialog too. It ends
+        the hook when the person has answered there.
         """
         key = (caller.name, event.summary, event.call_digest)
         if decided := self._recent_reply(key):
             return decided
-        held = self._held.get(key) or self._open_ask(caller, event, key)
+        held = self._held.get(key) or self._open_ask(caller, event, key, has_window=has_window)
         held.waiting += 1
         ask = None
         try:
@@ -86,8 +85,7 @@ class PermissionHolds:
             if not held.waiting:
                 self._held.pop(key, None)
             if not held.waiting and ask is None:
-                end_ask = self._leave_to_window if has_window else self._withdraw_ask
-                await asyncio.shield(end_ask(caller, held.opening))
+                await asyncio.shield(self._withdraw_ask(caller, held.opening))
         if ask is None or ask.status is not rules.AskStatus.ANSWERED:
             return EMPTY_REPLY
         answered = ask
@@ -114,18 +112,18 @@ class PermissionHolds:
             del self._recent_replies[expired]
         return self._recent_replies[key][1] if key in self._recent_replies else None
 
-    def _open_ask(self, caller: Caller, event: HookEvent, key: _Key) -> _Held:
-        work = self._store.write(lambda tx: self._find_or_create_ask(tx, caller, event))
+    def _open_ask(self, caller: Caller, event: HookEvent, key: _Key, *, has_window: bool) -> _Held:
+        work = self._store.write(lambda tx: self._find_or_create_ask(tx, caller, event, has_window=has_window))
         self._held[key] = held = _Held(asyncio.ensure_future(work))
         return held
 
-    def _find_or_create_ask(self, tx: Tx, caller: Caller, event: HookEvent) -> Ask:
+    def _find_or_create_ask(self, tx: Tx, caller: Caller, event: HookEvent, *, has_window: bool) -> Ask:
         digest = digest_of_call(event)
         found = _ask_of_same_call(tx, caller, digest)
         if found is not None:
             return found
         self._may_ask(tx, caller)
-        ask = asks.create_ask(tx, caller, ask_for_call(event))
+        ask = _open_in_window(tx, caller, event) if has_window else asks.create_ask(tx, caller, ask_for_call(event))
         tx.asks.set_call(ask.id, digest)
         record_since = tx.at + timedelta(seconds=limits.held_ask_settle_seconds)
         tx.asks.set_record(ask.id, event.transcript, record_since=record_since)
@@ -135,15 +133,6 @@ class PermissionHolds:
         """Withdraw an ask that no hook waits for, even if the write of the ask had not finished."""
         ask = await opening
         await self._store.write(lambda tx: withdraw_asks(tx, caller, [ask.id]))
-
-    async def _leave_to_window(self, caller: Caller, opening: asyncio.Future[Ask]) -> None:
-        """Leave an ask that no hook waits for to the program's own dialog.
-
-        The person may have answered there just now: the program ends the hook and writes its record at that moment.
-        """
-        ask, margin = await opening, timedelta(seconds=limits.held_ask_settle_seconds)
-        await self._store.write(lambda tx: tx.asks.leave_to_window(ask.id, record_since=tx.at - margin))
-        self._on_left_to_window()
 
     def outlived_asks(self, caller: Caller, event: HookEvent) -> list[str]:
         """Return the asks that the person answered in the program itself: the call was made, or the turn is over.
@@ -187,6 +176,29 @@ class PermissionHolds:
             return tx.asks.get(ask.id) or ask
 
         return await self._store.read(read_current, quick=True)
+
+
+def _open_in_window(tx: Tx, caller: Caller, event: HookEvent) -> Ask:
+    """Open an ask that the person answers in Maestro or in the session's own window. The hook reports the status."""
+    session, wanted = session_relations.own_session(tx, caller), ask_for_call(event)
+    ask = asks.open_ask_for_tool(
+        tx,
+        session,
+        kind=wanted.kind,
+        title=wanted.title,
+        text=wanted.message,
+        choices=wanted.choice,
+        task_id=None,
+    )
+    status.apply_signal(
+        tx,
+        session,
+        SessionStatus.NEEDS_INPUT,
+        source=StatusSource.HOOK,
+        detail=event.summary,
+        actor=caller.name,
+    )
+    return ask
 
 
 def _reply_for_answer(event: HookEvent, answer: str) -> HookReply:

@@ -11,8 +11,10 @@ from datetime import datetime, timedelta
 
 from maestro.core import limits
 from maestro.domain.callers import SERVER_CALLER
+from maestro.domain.sessions import SessionStatus, StatusSource
 from maestro.services.asks import asks
 from maestro.services.conversations import record_files
+from maestro.services.sessions import status
 from maestro.store.base import Store, Tx
 from maestro.store.repositories.asks import WindowAskRecord
 from maestro.tools import registry
@@ -36,15 +38,30 @@ class WindowAskJob:
         records, now = await self._store.read(
             lambda tx: (tx.asks.list_with_record(limit=limits.page_items_max), tx.at), quick=True
         )
-        answered = [record.ask_id for record in records if await _is_answered(record)]
+        answered = [record for record in records if await _is_answered(record)]
         if answered:
             await self._store.write(lambda tx: _withdraw_all(tx, answered), quick=True)
         return now + _POLL if len(records) > len(answered) else None
 
 
-def _withdraw_all(tx: Tx, ask_ids: list[str]) -> None:
-    for ask_id in ask_ids:
-        asks.withdraw_if_open(tx, ask_id, actor=SERVER_CALLER.name)
+def _withdraw_all(tx: Tx, answered: list[WindowAskRecord]) -> None:
+    """Withdraw the asks. Their sessions are idle: the person refused the call, which ends the turn without a hook."""
+    for record in answered:
+        asks.withdraw_if_open(tx, record.ask_id, actor=SERVER_CALLER.name)
+        session = tx.sessions.get(record.session_id)
+        if (
+            session is not None
+            and session.status is SessionStatus.NEEDS_INPUT
+            and not asks.has_open_asks(tx, session)
+        ):
+            status.apply_signal(
+                tx,
+                session,
+                SessionStatus.IDLE,
+                source=StatusSource.HOOK,
+                detail="the person has refused a call",
+                actor=SERVER_CALLER.name,
+            )
 
 
 async def _is_answered(record: WindowAskRecord) -> bool:

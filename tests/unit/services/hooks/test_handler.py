@@ -290,13 +290,13 @@ async def ask_status(agent: Agent, ask: Any) -> AskStatus:
     return found.status  # type: ignore[no-any-return]
 
 
-async def test_the_ask_of_a_cancelled_hook_is_left_to_the_window(agent: Agent) -> None:
+async def test_the_ask_of_a_cancelled_hook_is_withdrawn(agent: Agent) -> None:
     agent.holds = True
     task, ask = await held(agent)
+    assert await agent.status() == (SessionStatus.NEEDS_INPUT, StatusSource.HOOK)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
-    found = await agent.world.store.read(lambda tx: tx.asks.get(ask.id))
-    assert (found.status, found.in_own_window) == (AskStatus.OPEN, True)
+    assert await ask_status(agent, ask) is AskStatus.WITHDRAWN
 
 
 @pytest.mark.parametrize(
@@ -346,4 +346,4 @@ async def test_a_held_call_gets_an_empty_reply_after_the_longest_hold_time(
     agent.holds = True
     task, ask = await held(agent)
     assert await task is EMPTY_REPLY, "an expired hold never allows the call"
-    assert (await agent.world.store.read(lambda tx: tx.asks.get(ask.id))).in_own_window
+    assert await ask_status(agent, ask) is AskStatus.WITHDRAWN

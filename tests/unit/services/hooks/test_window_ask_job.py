@@ -9,10 +9,13 @@ from typing import Any
 
 import pytest
 
+from maestro.domain.sessions import SessionStatus, StatusSource
 from maestro.services.hooks.window_ask_job import WindowAskJob
+from maestro.services.sessions import status
 from maestro.testing.factories import make_ask
 
 World = Any
+VC = "prj_00000000000000000000000000"
 
 
 @pytest.fixture
@@ -29,6 +32,12 @@ async def record(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 async def open_ask(world: World, file: Path) -> None:
     caller = await world.join("codex", tool="codex")
+    session = await world.session(caller)
+    await world.store.write(
+        lambda tx: status.apply_signal(
+            tx, session, SessionStatus.NEEDS_INPUT, source=StatusSource.HOOK, detail="", actor=caller.name
+        )
+    )
     ask = make_ask(session_id=caller.name, created_at=world.clock.now())
     await world.store.write(lambda tx: tx.asks.insert(ask))
     await world.store.write(lambda tx: tx.asks.set_record(ask.id, str(file), record_since=tx.at))
@@ -51,6 +60,8 @@ async def test_the_ask_stays_until_the_record_changes_after_a_moment(world: Worl
     assert await job.run_once() is not None and await open_asks(world) == 1
     change(record, world, after=0.1)
     assert await job.run_once() is None and await open_asks(world) == 0
+    session = await world.store.read(lambda tx: tx.sessions.by_name(VC, "codex"))
+    assert (session.status, session.status_source) == (SessionStatus.IDLE, StatusSource.HOOK)
     assert await job.run_once() is None
 
 
