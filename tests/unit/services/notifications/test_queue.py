@@ -45,5 +45,5 @@ async def test_the_notification_about_a_session_waits_for_the_distance_to_the_la
         await world.store.write(
             lambda tx: queue_session_notification(tx, session, NotificationKind.SESSION_BLOCKED, "is blocked")
         )
-    second, first = await queued(world)
+    first, second = sorted(await queued(world), key=lambda found: found.due_at)
     assert second.due_at - first.due_at == timedelta(seconds=limits.notification_gap_seconds)
