@@ -181,7 +181,10 @@ class Bridge:
         return body
 
     def _read_stream(self, answer: http.client.HTTPResponse, message: dict[str, Any]) -> bytes:
-        """Write the notifications of a stream as they come. Return the result of the message, if there is one."""
+        """Write the notifications of a stream as they come. Return the result of the message, if the message has one.
+
+        A stream that ends without the result was cut off: some versions of `http.client` take the end for regular.
+        """
         result = b""
         for line in answer:
             if line.startswith(b"data:"):
@@ -190,6 +193,8 @@ class Bridge:
                     result = data
                 else:
                     self._write_line(data)
+        if not result and "id" in message and "method" in message:
+            raise http.client.IncompleteRead(b"")
         return result
 
     def _store_session(self, answer: http.client.HTTPResponse, body: bytes) -> None:

@@ -162,3 +162,41 @@ def test_a_call_right_after_a_result_uses_the_connection_of_that_result(
             connection.close()
         server.shutdown()
     assert len(seen) == 2 and seen[0] == seen[1]
+
+
+class CutOffServer(OneAnswerServer):
+    """A server that ends the first stream of events before the result, as a killed server does."""
+
+    calls: ClassVar[list[bytes]] = []
+
+    def do_POST(self) -> None:
+        self.calls.append(b"")
+        if len(self.calls) > 1:
+            return super().do_POST()
+        self.rfile.read(int(self.headers["content-length"]))
+        self.send_response(200)
+        self.send_header("content-type", self.content_type)
+        self.send_header("transfer-encoding", "chunked")
+        self.end_headers()
+        self.close_connection = True
+        return None
+
+
+@pytest.mark.parametrize(("tool", "outcome"), [("wait", "result"), ("send", "error")])
+def test_a_stream_that_ends_without_a_result_is_repeated_for_a_wait_and_an_error_for_other_calls(
+    tool: str, outcome: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fields = {"content_type": "text/event-stream", "ports": queue.Queue(), "calls": []}
+    handler = type("Handler", (CutOffServer,), fields)
+    written: list[dict[str, Any]] = []
+    monkeypatch.setattr(mcp_bridge.main, "write_all", lambda descriptor, data: written.append(json.loads(data)))
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool}}
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        bridge = mcp_bridge.Bridge(urllib.parse.urlsplit(f"http://127.0.0.1:{server.server_port}"), "mst_x")
+        bridge._exchange_message(json.dumps(message).encode(), message)
+        bridge.end_session()
+        for connection in bridge._idle:
+            connection.close()
+        server.shutdown()
+    assert len(written) == 1 and outcome in written[0]
