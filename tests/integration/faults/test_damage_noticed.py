@@ -174,7 +174,7 @@ def test_the_first_read_of_damage_is_refused_and_the_person_is_asked_once(used: 
 
 
 @pytest.mark.parametrize("runs", [True, False], ids=["server runs", "no server"])
-def test_doctor_reports_a_damaged_database(used: Any, runs: bool) -> None:
+def test_doctor_reports_damage_of_the_database(used: Any, runs: bool) -> None:
     live, _, _ = used
     live.stop()
     assert "damaged" not in doctor(live)
